@@ -1,0 +1,176 @@
+//! The one alphabet of events.
+//!
+//! Invariant: the enum is closed. Analyses match [`Op`] without a wildcard, so a new kind of
+//! event is an error in each of them and never a silent hole.
+
+use crate::access::{Access, MemoryOrder};
+use crate::ids::{PlaceId, StackId, ThreadId};
+
+/// One event of a run, in the merged order of its trace.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Event {
+    /// Who did it.
+    pub thread: ThreadId,
+    /// The code address that did it.
+    pub place: PlaceId,
+    /// The call sites above that place.
+    pub stack: StackId,
+    /// How often the thread did exactly this in a row: 1 or more. A repeat (a spin on an atomic
+    /// that nobody changed in between) is one event to an analysis; ordinals count it whole.
+    pub times: u32,
+    /// What was done.
+    pub op: Op,
+}
+
+/// Whether a lock is taken for itself alone or shared with other readers.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+#[repr(u8)]
+pub enum LockMode {
+    /// Exclusive: a mutex, a spinlock, the write side of a read-write lock.
+    Write = 0,
+    /// Shared: the read side of a read-write lock.
+    Read = 1,
+}
+
+/// What kind of object a [`Op::Signal`], [`Op::Await`] or [`Op::Wait`] speaks of.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+#[repr(u8)]
+pub enum SyncKind {
+    /// A condition variable signalled once.
+    Condition = 0,
+    /// A condition variable broadcast to all its waiters.
+    ConditionAll = 1,
+    /// A semaphore: each post may let a wait return.
+    Semaphore = 2,
+    /// A one-time initialisation (`pthread_once`, `call_once`, a static local's guard).
+    Once = 3,
+    /// An order that the program announced (`__tsan_release`, `ANNOTATE_HAPPENS_BEFORE`, …), or
+    /// that an imported trace states.
+    Annotation = 4,
+}
+
+/// What kind of memory a block is.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+#[repr(u8)]
+pub enum BlockKind {
+    /// From the heap: `malloc`, `operator new` and their family.
+    Heap = 0,
+    /// A mapping of the program's own: `mmap`.
+    Mapping = 1,
+    /// A thread's stack.
+    Stack = 2,
+    /// A thread's thread-local storage.
+    ThreadLocal = 3,
+}
+
+/// What an event does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Op {
+    /// A memory access, plain or atomic.
+    Access(Access),
+    /// A memory fence.
+    Fence(MemoryOrder),
+    /// The thread asks for a lock and may have to wait.
+    Request {
+        /// The lock's address.
+        lock: u64,
+        /// How it is wanted.
+        mode: LockMode,
+    },
+    /// The thread now holds the lock (once more, if the lock is recursive).
+    Acquire {
+        /// The lock's address.
+        lock: u64,
+        /// How it is held.
+        mode: LockMode,
+    },
+    /// The thread gives the lock back.
+    Release {
+        /// The lock's address.
+        lock: u64,
+        /// How it was held.
+        mode: LockMode,
+    },
+    /// The thread creates another.
+    Fork {
+        /// The new thread.
+        child: ThreadId,
+    },
+    /// The thread has seen another end.
+    Join {
+        /// The thread that ended.
+        child: ThreadId,
+    },
+    /// The thread's first event.
+    Begin,
+    /// The thread's last event.
+    End,
+    /// The thread wakes waiters, or publishes what it did so far.
+    Signal {
+        /// The object's address.
+        object: u64,
+        /// What it is.
+        kind: SyncKind,
+    },
+    /// The thread begins to wait on an object (it has given back the mutex by then).
+    Await {
+        /// The object's address.
+        object: u64,
+        /// What it is.
+        kind: SyncKind,
+    },
+    /// The wait is over.
+    Wait {
+        /// The object's address.
+        object: u64,
+        /// What it is.
+        kind: SyncKind,
+        /// Woken by a signal; otherwise the time ran out and nothing was synchronised.
+        woken: bool,
+    },
+    /// The thread arrives at a barrier.
+    Arrive {
+        /// The barrier's address.
+        barrier: u64,
+        /// How many threads it waits for; 0 where that is not known.
+        count: u32,
+    },
+    /// The thread leaves a barrier that it arrived at.
+    Leave {
+        /// The barrier's address.
+        barrier: u64,
+    },
+    /// A branch whose outcome may depend on what was read (only in imported traces).
+    Branch,
+    /// The thread enters a function; the event's place is the call site.
+    Enter,
+    /// The thread leaves the innermost function.
+    Exit,
+    /// A block of memory comes to life; its bytes have no past.
+    Alloc {
+        /// The first byte.
+        address: u64,
+        /// How many bytes.
+        size: u64,
+        /// Where it came from.
+        kind: BlockKind,
+    },
+    /// A block's life ends: it counts as a write to all its bytes.
+    Free {
+        /// The first byte.
+        address: u64,
+        /// How many bytes; 0 where that is not known.
+        size: u64,
+        /// What kind of block it was.
+        kind: BlockKind,
+    },
+    /// A synchronisation object comes to life or is destroyed: what it ordered is forgotten.
+    Forget {
+        /// The object's address.
+        object: u64,
+    },
+    /// The thread calls code that is not instrumented.
+    HiddenBegin,
+    /// The call returns.
+    HiddenEnd,
+}

@@ -1,0 +1,76 @@
+//! A race: two accesses of different threads that conflict and that nothing ordered.
+
+use crate::access::Access;
+use crate::event::{BlockKind, LockMode};
+use crate::ids::{PlaceId, StackId, ThreadId};
+
+/// One of the two accesses of a race.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Side {
+    /// Who accessed.
+    pub thread: ThreadId,
+    /// Where in the code.
+    pub place: PlaceId,
+    /// The call sites above that place.
+    pub stack: StackId,
+    /// What was accessed, and how.
+    pub access: Access,
+    /// The locks held, as an index in the detector's table of lock sets (0: none).
+    pub locks: LockSetId,
+}
+
+/// A set of held locks: its index in the table of the detector that made it. 0 is the empty set.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
+pub struct LockSetId(pub u32);
+
+/// A lock that a thread holds.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct HeldLock {
+    /// The lock's address.
+    pub lock: u64,
+    /// How it is held.
+    pub mode: LockMode,
+}
+
+/// A live block of memory around a raced-for address.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Block {
+    /// The first byte.
+    pub address: u64,
+    /// How many bytes.
+    pub size: u64,
+    /// Where it came from.
+    pub kind: BlockKind,
+    /// Who allocated it (or whose stack it is).
+    pub thread: ThreadId,
+    /// Where it was allocated.
+    pub place: PlaceId,
+    /// The call sites above the allocation.
+    pub stack: StackId,
+}
+
+/// Two accesses that race. `earlier` comes first in the trace's merged order, which for a race
+/// says nothing about time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Race {
+    /// The access that comes first in the merged order.
+    pub earlier: Side,
+    /// The access at which the race was found.
+    pub later: Side,
+    /// The first byte that both touch.
+    pub address: u64,
+    /// The live block that holds that byte, if it is known.
+    pub block: Option<Block>,
+}
+
+/// Where a detector puts what it finds.
+pub trait RaceSink {
+    /// Takes one race. `locks` resolves the sides' lock sets.
+    fn race(&mut self, race: &Race, locks: &dyn LockSets);
+}
+
+/// Resolves a [`LockSetId`] to the locks that it stands for.
+pub trait LockSets {
+    /// The locks of `id`, in the order in which they were taken.
+    fn locks(&self, id: LockSetId) -> &[HeldLock];
+}

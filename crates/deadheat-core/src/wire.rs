@@ -1,0 +1,187 @@
+//! What the command line and the runtime must agree on: the environment variable that carries
+//! the mode, and the fixed parts of the trace file. Versioned together.
+
+/// Version of this wire and of the trace file's fixed parts.
+pub const VERSION: u32 = 1;
+
+/// The environment variable that the command line sets for the program under test.
+pub const ENV: &str = "DEADHEAT_WIRE";
+
+/// What the runtime is to do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Mode {
+    /// Hooks return at once.
+    Off,
+    /// Write a trace.
+    Record,
+}
+
+/// The content of [`ENV`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Wire<'a> {
+    /// What to do.
+    pub mode: Mode,
+    /// The trace file's absolute path.
+    pub trace: &'a [u8],
+}
+
+impl<'a> Wire<'a> {
+    /// Reads the variable's value: `1;mode=record;trace=PATH`. The path comes last and takes
+    /// the rest, whatever it holds. Unknown fields are skipped.
+    ///
+    /// # Errors
+    /// A phrase that says what cannot be read.
+    pub fn parse(text: &'a [u8]) -> Result<Self, &'static str> {
+        let mut wire = Wire { mode: Mode::Off, trace: b"" };
+        let (version, mut rest) = split(text);
+        if version != b"1" {
+            return Err("it was written by another version of deadheat");
+        }
+        while !rest.is_empty() {
+            if let Some(path) = rest.strip_prefix(b"trace=") {
+                wire.trace = path;
+                break;
+            }
+            let (field, tail) = split(rest);
+            rest = tail;
+            if let Some(mode) = field.strip_prefix(b"mode=") {
+                wire.mode = match mode {
+                    b"off" => Mode::Off,
+                    b"record" => Mode::Record,
+                    _ => return Err("it asks for a mode that this runtime does not have"),
+                };
+            }
+        }
+        if wire.mode == Mode::Record && wire.trace.is_empty() {
+            return Err("it asks for a recording but names no file");
+        }
+        Ok(wire)
+    }
+}
+
+fn split(text: &[u8]) -> (&[u8], &[u8]) {
+    match text.iter().position(|&byte| byte == b';') {
+        Some(at) => (&text[..at], &text[at + 1..]),
+        None => (text, b""),
+    }
+}
+
+/// The trace file's first page.
+pub mod header {
+    /// The first eight bytes of the file.
+    pub const MAGIC: [u8; 8] = *b"DEADHEAT";
+    /// Size of the first page, and the unit in which blocks are handed out.
+    pub const PAGE: u64 = 4096;
+    /// `u32`: [`super::VERSION`].
+    pub const VERSION: usize = 8;
+    /// `u64`: end of the space handed out to blocks, advanced atomically by the runtime.
+    pub const END: usize = 16;
+    /// `u32`: the process id.
+    pub const PID: usize = 32;
+    /// `u32`: the parent's process id if the process was forked off a recorded one, else 0.
+    pub const FORKED_FROM: usize = 36;
+    /// `u64`: start, nanoseconds since 1970.
+    pub const STARTED: usize = 40;
+    /// `u64`: bits of [`super::flag`].
+    pub const FLAGS: usize = 48;
+    /// `u64`: end, nanoseconds since 1970; 0 if the process did not end in an orderly way.
+    pub const ENDED: usize = 56;
+    /// `u64`: the machine: ELF's `e_machine` (62 for x86-64, 183 for aarch64).
+    pub const MACHINE: usize = 64;
+    /// `u32`: number of bytes of the command line at [`ARGUMENTS`].
+    pub const ARGUMENTS_LEN: usize = 124;
+    /// The command line, arguments separated by NUL, cut at the end of the page.
+    pub const ARGUMENTS: usize = 128;
+}
+
+/// Bits of the header's flags.
+pub mod flag {
+    /// The process ended in an orderly way and the trace is whole.
+    pub const CLEAN: u64 = 1;
+    /// The recording stopped early: no space left for the trace.
+    pub const NO_SPACE: u64 = 2;
+    /// The trace was not recorded here but imported or written by a tool.
+    pub const IMPORTED: u64 = 4;
+}
+
+/// A block's first bytes.
+pub mod block {
+    /// Size of a block's header in bytes.
+    pub const HEADER: usize = 64;
+    /// `u32` at 0, stored last when a block is set up: the bytes `DHBK`.
+    pub const MAGIC: u32 = u32::from_le_bytes(*b"DHBK");
+    /// `u32`: one of the kinds below.
+    pub const KIND: usize = 4;
+    /// `u64`: the block's size in bytes, a multiple of the page, header included.
+    pub const SIZE: usize = 8;
+    /// `u32`: the stream whose events it holds.
+    pub const STREAM: usize = 16;
+    /// `u32`: the stream's thread.
+    pub const THREAD: usize = 20;
+    /// `u32`: its number within the stream, from 0.
+    pub const SEQUENCE: usize = 24;
+    /// `u64`: bytes used after the header; for event blocks 0 (they end at the first zero).
+    pub const USED: usize = 32;
+
+    /// Events of one stream.
+    pub const EVENTS: u32 = 1;
+    /// Modules loaded or unloaded; see [`super::module`].
+    pub const MODULES: u32 = 2;
+    /// Named places, written by imports: records `place:u64 line:u32 column:u32
+    /// function_len:u32 file_len:u32 function file`, padded to 8 bytes. `place` is the number
+    /// that stands for the place where a code address would.
+    pub const PLACES: u32 = 3;
+    /// Names of addresses (variables and locks of imported traces): records
+    /// `address:u64 len:u32 0:u32 name`, padded to 8 bytes.
+    pub const NAMES: u32 = 4;
+}
+
+/// A record of a modules block: the fields below, then the build id, then the path, padded to
+/// eight bytes.
+pub mod module {
+    /// `u64`: what was added to the module's own addresses when it was loaded.
+    pub const BIAS: usize = 0;
+    /// `u64`: the lowest address of its segments.
+    pub const START: usize = 8;
+    /// `u64`: the address behind its last segment.
+    pub const END: usize = 16;
+    /// `u64`: the stamp at which it was loaded (or unloaded).
+    pub const STAMP: usize = 24;
+    /// `u32`: bit 0: it is unloaded here, not loaded; bit 1: it calls our hooks.
+    pub const FLAGS: usize = 32;
+    /// `u32`: length of the build id.
+    pub const BUILD_ID_LEN: usize = 36;
+    /// `u32`: length of the path.
+    pub const PATH_LEN: usize = 40;
+    /// Size of the fixed part.
+    pub const SIZE: usize = 48;
+
+    /// Flag: unloaded at this stamp.
+    pub const UNLOADED: u32 = 1;
+    /// Flag: the module is instrumented.
+    pub const INSTRUMENTED: u32 = 2;
+}
+
+/// Addresses given to the variables of imported traces: this plus 8 × its number.
+pub const VARIABLE_BASE: u64 = 1 << 32;
+
+/// Addresses given to the locks of imported traces: this plus 8 × its number.
+pub const LOCK_BASE: u64 = 1 << 44;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_path_takes_the_rest() {
+        let wire = Wire::parse(b"1;mode=record;later=7;trace=/tmp/a;b=c").expect("well formed");
+        assert_eq!(wire, Wire { mode: Mode::Record, trace: b"/tmp/a;b=c" });
+    }
+
+    #[test]
+    fn what_cannot_be_meant_is_refused() {
+        for text in [&b""[..], b"2;mode=record;trace=/t", b"1;mode=dance", b"1;mode=record"] {
+            assert!(Wire::parse(text).is_err(), "{text:?}");
+        }
+    }
+}

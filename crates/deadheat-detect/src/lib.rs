@@ -1,0 +1,1 @@
+//! The analyses of the deadheat race detector.

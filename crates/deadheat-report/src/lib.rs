@@ -1,0 +1,1 @@
+//! Grouping, suppression and rendering of data race reports.

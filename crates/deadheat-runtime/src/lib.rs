@@ -1,0 +1,2 @@
+//! The runtime that lives in the program under test.
+#![no_std]

@@ -1,0 +1,1 @@
+//! Code address to function, file and line, outside the program under test.
