@@ -1,0 +1,72 @@
+//! The command line as typed: its parser, and the options that all commands share.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::cmd;
+
+/// Finds data races in native programs.
+#[derive(Parser)]
+#[command(name = "deadheat", version, max_term_width = 100, after_help = EXIT_CODES)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) common: Common,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+const EXIT_CODES: &str = "\
+Exit codes: the program's own if nothing was found (128 + n: killed by signal n); 66 races;
+2 usage; 65 input that cannot be read; 69 something needed is missing; 70 a fault of deadheat's
+own; 124 the program ran past --timeout.";
+
+/// The table of commands: what each one is, and where its options and its work are.
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Compile C with instrumentation: a drop-in for `cc`; DEADHEAT_CC names the real compiler
+    Cc(cmd::cc::Args),
+    /// Compile C++ with instrumentation: a drop-in for `c++`; DEADHEAT_CXX names the real compiler
+    #[command(name = "c++")]
+    Cxx(cmd::cc::Args),
+    /// Run a build system with CC and CXX set to the compilers above
+    Build(cmd::drive::Args),
+}
+
+/// Options that every command takes.
+#[derive(Args)]
+pub(crate) struct Common {
+    /// When to use colour
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    pub(crate) color: When,
+    /// When to show progress
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    pub(crate) progress: When,
+    /// Say only what was found
+    #[arg(short, long, global = true)]
+    pub(crate) quiet: bool,
+    /// Say more
+    #[arg(short, long, global = true, conflicts_with = "quiet")]
+    pub(crate) verbose: bool,
+}
+
+/// Answer to the question whether something is shown.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum When {
+    /// On a terminal (and not under NO_COLOR).
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+impl When {
+    /// Makes this the choice of everything that is printed through `anstream`.
+    pub(crate) fn apply(self) {
+        match self {
+            When::Auto => anstream::ColorChoice::Auto,
+            When::Always => anstream::ColorChoice::Always,
+            When::Never => anstream::ColorChoice::Never,
+        }
+        .write_global();
+    }
+}

@@ -1,0 +1,16 @@
+//! One file a command. Each has `Args`, what it takes, and `run`, what it does.
+
+pub(crate) mod cc;
+pub(crate) mod drive;
+
+use crate::args::{Command, Common};
+use crate::exit::{Exit, Failure};
+
+/// Runs the command.
+pub(crate) fn run(command: Command, common: &Common) -> Result<Exit, Failure> {
+    match command {
+        Command::Cc(args) => cc::run(args.call(cc::Language::C)),
+        Command::Cxx(args) => cc::run(args.call(cc::Language::Cxx)),
+        Command::Build(args) => drive::run(args, common),
+    }
+}
