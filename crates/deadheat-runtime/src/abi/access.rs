@@ -1,0 +1,103 @@
+//! Plain accesses, function entry and exit, ranges.
+//!
+//! The hooks come before the access they announce.
+
+use core::ffi::c_void;
+
+use deadheat_core::access::{Access, Mode, Via};
+use deadheat_core::kind::Kind;
+
+use crate::cold::{modules, start};
+use crate::hot::access::{on_access, on_entry, on_exit};
+use crate::hot::log;
+
+const fn kind(log2: u16, mode: Mode, via: Via) -> u16 {
+    Kind::plain(log2, mode, via).0
+}
+
+shim!(__tsan_read1, "rsi", on_access::<{ kind(0, Mode::Read, Via::Code) }>);
+shim!(__tsan_read2, "rsi", on_access::<{ kind(1, Mode::Read, Via::Code) }>);
+shim!(__tsan_read4, "rsi", on_access::<{ kind(2, Mode::Read, Via::Code) }>);
+shim!(__tsan_read8, "rsi", on_access::<{ kind(3, Mode::Read, Via::Code) }>);
+shim!(__tsan_read16, "rsi", on_access::<{ kind(4, Mode::Read, Via::Code) }>);
+shim!(__tsan_unaligned_read2, "rsi", on_access::<{ kind(1, Mode::Read, Via::Code) }>);
+shim!(__tsan_unaligned_read4, "rsi", on_access::<{ kind(2, Mode::Read, Via::Code) }>);
+shim!(__tsan_unaligned_read8, "rsi", on_access::<{ kind(3, Mode::Read, Via::Code) }>);
+shim!(__tsan_unaligned_read16, "rsi", on_access::<{ kind(4, Mode::Read, Via::Code) }>);
+
+shim!(__tsan_write1, "rsi", on_access::<{ kind(0, Mode::Write, Via::Code) }>);
+shim!(__tsan_write2, "rsi", on_access::<{ kind(1, Mode::Write, Via::Code) }>);
+shim!(__tsan_write4, "rsi", on_access::<{ kind(2, Mode::Write, Via::Code) }>);
+shim!(__tsan_write8, "rsi", on_access::<{ kind(3, Mode::Write, Via::Code) }>);
+shim!(__tsan_write16, "rsi", on_access::<{ kind(4, Mode::Write, Via::Code) }>);
+shim!(__tsan_unaligned_write2, "rsi", on_access::<{ kind(1, Mode::Write, Via::Code) }>);
+shim!(__tsan_unaligned_write4, "rsi", on_access::<{ kind(2, Mode::Write, Via::Code) }>);
+shim!(__tsan_unaligned_write8, "rsi", on_access::<{ kind(3, Mode::Write, Via::Code) }>);
+shim!(__tsan_unaligned_write16, "rsi", on_access::<{ kind(4, Mode::Write, Via::Code) }>);
+
+shim!(__tsan_read_write1, "rsi", on_access::<{ kind(0, Mode::ReadWrite, Via::Code) }>);
+shim!(__tsan_read_write2, "rsi", on_access::<{ kind(1, Mode::ReadWrite, Via::Code) }>);
+shim!(__tsan_read_write4, "rsi", on_access::<{ kind(2, Mode::ReadWrite, Via::Code) }>);
+shim!(__tsan_read_write8, "rsi", on_access::<{ kind(3, Mode::ReadWrite, Via::Code) }>);
+shim!(__tsan_read_write16, "rsi", on_access::<{ kind(4, Mode::ReadWrite, Via::Code) }>);
+shim!(__tsan_unaligned_read_write2, "rsi", on_access::<{ kind(1, Mode::ReadWrite, Via::Code) }>);
+shim!(__tsan_unaligned_read_write4, "rsi", on_access::<{ kind(2, Mode::ReadWrite, Via::Code) }>);
+shim!(__tsan_unaligned_read_write8, "rsi", on_access::<{ kind(3, Mode::ReadWrite, Via::Code) }>);
+shim!(__tsan_unaligned_read_write16, "rsi", on_access::<{ kind(4, Mode::ReadWrite, Via::Code) }>);
+
+shim!(__tsan_volatile_read1, "rsi", on_access::<{ kind(0, Mode::Read, Via::Volatile) }>);
+shim!(__tsan_volatile_read2, "rsi", on_access::<{ kind(1, Mode::Read, Via::Volatile) }>);
+shim!(__tsan_volatile_read4, "rsi", on_access::<{ kind(2, Mode::Read, Via::Volatile) }>);
+shim!(__tsan_volatile_read8, "rsi", on_access::<{ kind(3, Mode::Read, Via::Volatile) }>);
+shim!(__tsan_volatile_read16, "rsi", on_access::<{ kind(4, Mode::Read, Via::Volatile) }>);
+shim!(__tsan_unaligned_volatile_read2, "rsi", on_access::<{ kind(1, Mode::Read, Via::Volatile) }>);
+shim!(__tsan_unaligned_volatile_read4, "rsi", on_access::<{ kind(2, Mode::Read, Via::Volatile) }>);
+shim!(__tsan_unaligned_volatile_read8, "rsi", on_access::<{ kind(3, Mode::Read, Via::Volatile) }>);
+shim!(__tsan_unaligned_volatile_read16, "rsi", on_access::<{ kind(4, Mode::Read, Via::Volatile) }>);
+shim!(__tsan_volatile_write1, "rsi", on_access::<{ kind(0, Mode::Write, Via::Volatile) }>);
+shim!(__tsan_volatile_write2, "rsi", on_access::<{ kind(1, Mode::Write, Via::Volatile) }>);
+shim!(__tsan_volatile_write4, "rsi", on_access::<{ kind(2, Mode::Write, Via::Volatile) }>);
+shim!(__tsan_volatile_write8, "rsi", on_access::<{ kind(3, Mode::Write, Via::Volatile) }>);
+shim!(__tsan_volatile_write16, "rsi", on_access::<{ kind(4, Mode::Write, Via::Volatile) }>);
+shim!(__tsan_unaligned_volatile_write2, "rsi", on_access::<{ kind(1, Mode::Write, Via::Volatile) }>);
+shim!(__tsan_unaligned_volatile_write4, "rsi", on_access::<{ kind(2, Mode::Write, Via::Volatile) }>);
+shim!(__tsan_unaligned_volatile_write8, "rsi", on_access::<{ kind(3, Mode::Write, Via::Volatile) }>);
+shim!(__tsan_unaligned_volatile_write16, "rsi", on_access::<{ kind(4, Mode::Write, Via::Volatile) }>);
+
+shim!(__tsan_vptr_read, "rsi", on_access::<{ kind(3, Mode::Read, Via::Vptr) }>);
+shim!(__tsan_vptr_update, "rdx", on_vptr_update);
+shim!(__tsan_read_range, "rdx", on_read_range);
+shim!(__tsan_write_range, "rdx", on_write_range);
+shim!(__tsan_init, "rdi", on_init);
+shim_with_stack!(__tsan_func_entry, "rdx", "rsi", on_entry);
+shim!(__tsan_func_exit, "rdi", on_exit);
+
+/// A store of a virtual table pointer; storing the value that is there already (a constructor or
+/// destructor of a class without its own functions) is no change that anybody could see.
+unsafe extern "C" fn on_vptr_update(at: *mut *mut c_void, new: *mut c_void, pc: usize) {
+    // SAFETY: the program is about to store to `at`.
+    if unsafe { at.read() } != new {
+        // SAFETY: as the hook.
+        unsafe { on_access::<{ kind(3, Mode::Write, Via::Vptr) }>(at as usize, pc) };
+    }
+}
+
+unsafe extern "C" fn on_read_range(address: usize, size: usize, pc: usize) {
+    range(address, size, Mode::Read, pc);
+}
+
+unsafe extern "C" fn on_write_range(address: usize, size: usize, pc: usize) {
+    range(address, size, Mode::Write, pc);
+}
+
+fn range(address: usize, size: usize, mode: Mode, pc: usize) {
+    let via = Via::Code;
+    log::range(pc, &Access { address: address as u64, size: size as u64, mode, atomic: None, via });
+}
+
+/// A module's own constructor: it may be a library that was loaded since the last look.
+unsafe extern "C" fn on_init(pc: usize) {
+    if start::recording() && !modules::knows(pc as u64) {
+        modules::scan();
+    }
+}

@@ -1,0 +1,255 @@
+//! What programs announce: order, locks, things to ignore, fibers, reports.
+//!
+//! Both the names of the thread sanitizer's public interface and the older dynamic annotations.
+
+use core::ffi::{c_char, c_int, c_void};
+
+use deadheat_core::event::{LockMode, Op, SyncKind};
+
+use crate::cold::threads;
+use crate::hot::thread::{self, Thread};
+use crate::hot::{access, log};
+use crate::sys;
+
+shim!(__tsan_acquire, "rsi", on_acquire);
+shim!(__tsan_release, "rsi", on_release);
+shim!(AnnotateHappensBefore, "rcx", on_happens_before);
+shim!(AnnotateHappensAfter, "rcx", on_happens_after);
+shim!(AnnotateRWLockCreate, "rcx", on_lock_create);
+shim!(AnnotateRWLockCreateStatic, "rcx", on_lock_create);
+shim!(AnnotateRWLockDestroy, "rcx", on_lock_create);
+shim!(AnnotateRWLockAcquired, "r8", on_lock_acquired);
+shim!(AnnotateRWLockReleased, "r8", on_lock_released);
+shim!(__tsan_mutex_create, "rdx", on_mutex_create);
+shim!(__tsan_mutex_destroy, "rdx", on_mutex_create);
+shim!(__tsan_mutex_pre_lock, "rdx", on_mutex_pre_lock);
+shim!(__tsan_mutex_post_lock, "rcx", on_mutex_post_lock);
+shim!(__tsan_mutex_pre_unlock, "rdx", on_mutex_pre_unlock);
+shim!(__tsan_mutex_post_unlock, "rdx", on_mutex_post_unlock);
+shim!(__tsan_mutex_pre_signal, "rdx", on_mutex_pre_unlock_none);
+shim!(__tsan_mutex_post_signal, "rdx", on_mutex_pre_unlock_none);
+shim!(__tsan_mutex_pre_divert, "rdx", on_mutex_pre_unlock_none);
+shim!(__tsan_mutex_post_divert, "rdx", on_mutex_pre_unlock_none);
+shim!(AnnotateIgnoreReadsBegin, "rdx", on_ignore_reads_begin);
+shim!(AnnotateIgnoreReadsEnd, "rdx", on_ignore_reads_end);
+shim!(AnnotateIgnoreWritesBegin, "rdx", on_ignore_writes_begin);
+shim!(AnnotateIgnoreWritesEnd, "rdx", on_ignore_writes_end);
+shim!(AnnotateIgnoreSyncBegin, "rdx", on_ignore_sync_begin);
+shim!(AnnotateIgnoreSyncEnd, "rdx", on_ignore_sync_end);
+shim!(__tsan_ignore_thread_begin, "rdx", on_ignore_thread_begin);
+shim!(__tsan_ignore_thread_end, "rdx", on_ignore_thread_end);
+shim!(__tsan_create_fiber, "rsi", on_create_fiber);
+shim!(__tsan_destroy_fiber, "rsi", on_destroy_fiber);
+shim!(__tsan_switch_to_fiber, "rdx", on_switch_to_fiber);
+shim!(__tsan_get_current_fiber, "rdi", on_current_fiber);
+shim!(__tsan_set_fiber_name, "rdx", on_fiber_name);
+shim!(AnnotateThreadName, "rcx", on_thread_name);
+shim!(AnnotateNewMemory, "r8", on_new_memory);
+
+/// Interface entries that change nothing in a recording, each spelled out.
+macro_rules! without_effect {
+    ($($name:ident)*) => {$(
+        #[cfg(deadheat_object)]
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name() -> usize {
+            0
+        }
+    )*};
+}
+
+without_effect! {
+    AnnotateFlushState AnnotateNoOp AnnotateCondVarWait AnnotateCondVarSignal AnnotateCondVarSignalAll
+    AnnotateMutexIsNotPHB AnnotateMutexIsUsedAsCondVar AnnotatePCQCreate AnnotatePCQDestroy AnnotatePCQPut
+    AnnotatePCQGet AnnotateExpectRace AnnotateFlushExpectedRaces AnnotateBenignRace
+    AnnotateBenignRaceSized WTFAnnotateBenignRaceSized AnnotateEnableRaceDetection AnnotateTraceMemory
+    AnnotatePublishMemoryRange AnnotateUnpublishMemoryRange AnnotateMemoryIsInitialized
+    AnnotateMemoryIsUninitialized RunningOnValgrind
+    __tsan_external_register_tag __tsan_external_register_header __tsan_external_assign_tag
+    __tsan_external_read __tsan_external_write __tsan_flush_memory __tsan_get_current_report
+    __tsan_get_report_data __tsan_get_report_tag __tsan_get_report_stack __tsan_get_report_mop
+    __tsan_get_report_loc __tsan_get_report_loc_object_type __tsan_get_report_mutex
+    __tsan_get_report_thread __tsan_get_report_unique_tid __tsan_get_alloc_stack __tsan_locate_address
+}
+
+macro_rules! announce {
+    ($name:ident, ($($argument:ident: $type:ty),*), $pc:ident, $op:expr) => {
+        unsafe extern "C" fn $name($($argument: $type,)* $pc: usize) {
+            log::event($pc, &$op);
+        }
+    };
+}
+
+const ANNOTATION: SyncKind = SyncKind::Annotation;
+
+announce!(on_acquire, (object: usize), pc, Op::Wait { object: object as u64, kind: ANNOTATION, woken: true });
+announce!(on_release, (object: usize), pc, Op::Signal { object: object as u64, kind: ANNOTATION });
+announce!(on_happens_before, (_file: usize, _line: c_int, object: usize), pc,
+    Op::Signal { object: object as u64, kind: ANNOTATION });
+announce!(on_happens_after, (_file: usize, _line: c_int, object: usize), pc,
+    Op::Wait { object: object as u64, kind: ANNOTATION, woken: true });
+announce!(on_lock_create, (_file: usize, _line: c_int, lock: usize), pc, Op::Forget { object: lock as u64 });
+announce!(on_lock_acquired, (_file: usize, _line: c_int, lock: usize, write: usize), pc,
+    Op::Acquire { lock: lock as u64, mode: mode(write != 0) });
+announce!(on_lock_released, (_file: usize, _line: c_int, lock: usize, write: usize), pc,
+    Op::Release { lock: lock as u64, mode: mode(write != 0) });
+announce!(on_mutex_create, (lock: usize, _flags: u32), pc, Op::Forget { object: lock as u64 });
+
+const fn mode(write: bool) -> LockMode {
+    if write { LockMode::Write } else { LockMode::Read }
+}
+
+/// Flags of the `__tsan_mutex_…` interface.
+const READ_LOCK: u32 = 1 << 3;
+const TRY_LOCK: u32 = 1 << 4;
+const TRY_LOCK_FAILED: u32 = 1 << 5;
+
+/// What happens inside the program's own lock functions is the lock's business.
+unsafe fn ignore(change: i32) {
+    if let Some(thread) = thread::current() {
+        // SAFETY: the calling thread's own state.
+        unsafe {
+            let state = &mut *thread;
+            add(&mut state.ignore_reads, change);
+            add(&mut state.ignore_writes, change);
+            add(&mut state.ignore_sync, change);
+            state.clean = core::ptr::null_mut();
+        }
+    }
+}
+
+fn add(counter: &mut u32, change: i32) {
+    *counter = counter.saturating_add_signed(change);
+}
+
+unsafe extern "C" fn on_mutex_pre_lock(lock: usize, flags: u32, pc: usize) {
+    if flags & TRY_LOCK == 0 {
+        log::event(pc, &Op::Request { lock: lock as u64, mode: mode(flags & READ_LOCK == 0) });
+    }
+    // SAFETY: on the calling thread.
+    unsafe { ignore(1) };
+}
+
+unsafe extern "C" fn on_mutex_post_lock(lock: usize, flags: u32, _depth: c_int, pc: usize) {
+    // SAFETY: on the calling thread.
+    unsafe { ignore(-1) };
+    if flags & TRY_LOCK_FAILED == 0 {
+        log::event(pc, &Op::Acquire { lock: lock as u64, mode: mode(flags & READ_LOCK == 0) });
+    }
+}
+
+unsafe extern "C" fn on_mutex_pre_unlock(lock: usize, flags: u32, pc: usize) -> c_int {
+    log::event(pc, &Op::Release { lock: lock as u64, mode: mode(flags & READ_LOCK == 0) });
+    // SAFETY: on the calling thread.
+    unsafe { ignore(1) };
+    1
+}
+
+unsafe extern "C" fn on_mutex_post_unlock(_lock: usize, _flags: u32, _pc: usize) {
+    // SAFETY: on the calling thread.
+    unsafe { ignore(-1) };
+}
+
+unsafe extern "C" fn on_mutex_pre_unlock_none(_lock: usize, _flags: u32, _pc: usize) {}
+
+macro_rules! ignore_hook {
+    ($name:ident, $change:literal, $($field:ident)*) => {
+        unsafe extern "C" fn $name(_file: usize, _line: c_int, _pc: usize) {
+            let Some(thread) = thread::current() else { return };
+            // SAFETY: the calling thread's own state.
+            unsafe {
+                let state = &mut *thread;
+                $(add(&mut state.$field, $change);)*
+                state.clean = core::ptr::null_mut();
+            }
+        }
+    };
+}
+
+ignore_hook!(on_ignore_reads_begin, 1, ignore_reads);
+ignore_hook!(on_ignore_reads_end, -1, ignore_reads);
+ignore_hook!(on_ignore_writes_begin, 1, ignore_writes);
+ignore_hook!(on_ignore_writes_end, -1, ignore_writes);
+ignore_hook!(on_ignore_sync_begin, 1, ignore_sync);
+ignore_hook!(on_ignore_sync_end, -1, ignore_sync);
+ignore_hook!(on_ignore_thread_begin, 1, ignore_reads ignore_writes);
+ignore_hook!(on_ignore_thread_end, -1, ignore_reads ignore_writes);
+
+unsafe extern "C" fn on_new_memory(_file: usize, _line: c_int, address: usize, size: usize, pc: usize) {
+    let kind = deadheat_core::event::BlockKind::Heap;
+    log::event(pc, &Op::Alloc { address: address as u64, size: size as u64, kind });
+}
+
+unsafe extern "C" fn on_thread_name(_file: usize, _line: c_int, name: *const c_char, _pc: usize) {
+    // SAFETY: the program's text.
+    unsafe { name_current(name) };
+}
+
+unsafe extern "C" fn on_fiber_name(fiber: *mut c_void, name: *const c_char, _pc: usize) {
+    if sys::machine::thread_word() == fiber as usize {
+        // SAFETY: the program's text.
+        unsafe { name_current(name) };
+    }
+}
+
+/// Names the calling thread.
+///
+/// # Safety
+/// `name` is a text that ends with a NUL.
+pub(crate) unsafe fn name_current(name: *const c_char) {
+    const MAX: usize = 31;
+    let Some(thread) = thread::current() else { return };
+    // SAFETY: the caller's promise.
+    let bytes = unsafe { core::ffi::CStr::from_ptr(name) }.to_bytes();
+    log::name(thread, &bytes[..bytes.len().min(MAX)]);
+}
+
+unsafe extern "C" fn on_create_fiber(_flags: u32, pc: usize) -> *mut c_void {
+    threads::create_fiber(pc).cast()
+}
+
+unsafe extern "C" fn on_destroy_fiber(fiber: *mut c_void, _pc: usize) {
+    // SAFETY: the program got it from `__tsan_create_fiber`.
+    unsafe { threads::destroy_fiber(fiber.cast::<Thread>()) };
+}
+
+/// Flag of `__tsan_switch_to_fiber`: the switch orders nothing.
+const SWITCH_WITHOUT_ORDER: u32 = 1;
+
+unsafe extern "C" fn on_switch_to_fiber(fiber: *mut c_void, flags: u32, pc: usize) {
+    if fiber.is_null() {
+        return;
+    }
+    let ordered = flags & SWITCH_WITHOUT_ORDER == 0;
+    let object = fiber as u64;
+    if ordered {
+        log::event(pc, &Op::Signal { object, kind: ANNOTATION });
+    }
+    sys::machine::set_thread_word(fiber as usize);
+    if ordered {
+        log::event(pc, &Op::Wait { object, kind: ANNOTATION, woken: true });
+    }
+}
+
+unsafe extern "C" fn on_current_fiber(_pc: usize) -> *mut c_void {
+    thread::current().map_or(core::ptr::null_mut(), |thread| thread.cast())
+}
+
+/// The functions that `longjmp` leaves: all whose entry saw a stack below where it lands.
+///
+/// # Safety
+/// On the thread that jumps.
+pub(crate) unsafe fn leave_below(stack: u64) {
+    let Some(thread) = thread::current() else { return };
+    // SAFETY: the calling thread's own state; frames below `top` are filled.
+    unsafe {
+        let state = &mut *thread;
+        let mut top = state.top;
+        while top > state.frames && (*top.sub(1)).stack < stack {
+            top = top.sub(1);
+        }
+        if top < state.top {
+            state.too_deep = 0;
+            access::leave_to(state, top);
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! Handing out blocks of the trace file.
+//!
+//! Invariant: a block's space is reserved on the disk before it is mapped, so that a full disk is
+//! an error here and never a signal in a hook; its header's magic is stored last.
+
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use deadheat_core::wire::{block, flag, header};
+
+use crate::hot::log::ROOM;
+use crate::hot::thread::{self, Thread};
+use crate::sys;
+
+/// Descriptor of the trace file.
+static FILE: AtomicU32 = AtomicU32::new(u32::MAX);
+/// Address of the mapped first page.
+static HEADER: AtomicU64 = AtomicU64::new(0);
+/// Set when the recording stopped.
+static STOPPED: AtomicU32 = AtomicU32::new(0);
+
+/// A stream's first block: small, since thousands of short threads have little to say.
+const FIRST_SIZE: usize = 8 << 10;
+/// The largest block.
+const LARGEST_SIZE: usize = 1 << 20;
+/// From this size on the pages are mapped at once: they will all be used.
+const POPULATE_FROM: usize = 128 << 10;
+
+/// Begins a trace file whose first page is mapped at `page`.
+pub(crate) fn begin_file(file: i32, page: *mut u8) {
+    FILE.store(file as u32, Ordering::Relaxed);
+    STOPPED.store(0, Ordering::Relaxed);
+    HEADER.store(page as u64, Ordering::Release);
+}
+
+/// The mapped first page; null if nothing is recorded.
+pub(crate) fn header_page() -> *mut u8 {
+    HEADER.load(Ordering::Acquire) as *mut u8
+}
+
+/// Whether the recording stopped early.
+pub(crate) fn stopped() -> bool {
+    STOPPED.load(Ordering::Relaxed) != 0
+}
+
+/// The file's end of handed-out space.
+fn end(page: *mut u8) -> &'static AtomicU64 {
+    // SAFETY: the first page stays mapped as long as the process; the field is aligned.
+    unsafe { AtomicU64::from_ptr(page.add(header::END).cast()) }
+}
+
+/// The file's flags.
+pub(crate) fn flags(page: *mut u8) -> &'static AtomicU64 {
+    // SAFETY: as for `end`.
+    unsafe { AtomicU64::from_ptr(page.add(header::FLAGS).cast()) }
+}
+
+/// A block that was handed out: its mapping and its size.
+pub(crate) struct Block {
+    pub(crate) start: *mut u8,
+    pub(crate) size: usize,
+}
+
+/// What a block's header says.
+pub(crate) struct Label {
+    pub(crate) kind: u32,
+    pub(crate) stream: u32,
+    pub(crate) thread: u32,
+    pub(crate) sequence: u32,
+    pub(crate) used: u64,
+}
+
+/// Reserves, maps and labels a block; `None` if the disk is full (the recording then stops).
+pub(crate) fn take(size: usize, label: &Label) -> Option<Block> {
+    let page = header_page();
+    if page.is_null() || stopped() {
+        return None;
+    }
+    let file = FILE.load(Ordering::Relaxed) as i32;
+    let offset = end(page).fetch_add(size as u64, Ordering::Relaxed);
+    let mapped = sys::allocate_file(file, offset, size)
+        .and_then(|()| sys::map_file(file, offset, size, size >= POPULATE_FROM));
+    let Ok(start) = mapped else {
+        stop(page);
+        return None;
+    };
+    // SAFETY: the mapping is `size` bytes long and not used by anybody else yet.
+    unsafe {
+        start.add(block::KIND).cast::<u32>().write(label.kind);
+        start.add(block::SIZE).cast::<u64>().write(size as u64);
+        start.add(block::STREAM).cast::<u32>().write(label.stream);
+        start.add(block::THREAD).cast::<u32>().write(label.thread);
+        start.add(block::SEQUENCE).cast::<u32>().write(label.sequence);
+        start.add(block::USED).cast::<u64>().write(label.used);
+        core::sync::atomic::fence(Ordering::Release);
+        start.cast::<u32>().write_volatile(block::MAGIC);
+    }
+    Some(Block { start, size })
+}
+
+fn stop(page: *mut u8) {
+    if STOPPED.swap(1, Ordering::Relaxed) == 0 {
+        flags(page).fetch_or(flag::NO_SPACE, Ordering::Relaxed);
+        sys::say(b"deadheat: no space left for the trace; the recording stops here, the program goes on\n");
+    }
+}
+
+/// Gives `stream` its next block; stops watching the thread if there is none.
+///
+/// # Safety
+/// `stream` is the calling thread's (or not yet running) and marked busy.
+pub(crate) unsafe fn next(stream: *mut Thread) {
+    // SAFETY: the caller's promise; the old block is used by this stream alone.
+    unsafe {
+        let state = &mut *stream;
+        if !state.block.is_null() {
+            sys::unmap(state.block, state.block_size);
+        }
+        let size = (FIRST_SIZE << (2 * state.sequence).min(7)).min(LARGEST_SIZE);
+        let label = Label {
+            kind: block::EVENTS,
+            stream: state.stream,
+            thread: state.id,
+            sequence: state.sequence,
+            used: 0,
+        };
+        let Some(block) = take(size, &label) else {
+            state.block = core::ptr::null_mut();
+            state.at = core::ptr::null_mut();
+            state.limit = core::ptr::null_mut();
+            if sys::machine::thread_word() > thread::UNWATCHED {
+                sys::machine::set_thread_word(thread::UNWATCHED);
+            }
+            return;
+        };
+        state.sequence += 1;
+        state.block = block.start;
+        state.block_size = size;
+        state.at = block.start.add(block::HEADER);
+        state.limit = block.start.add(size - ROOM);
+    }
+}
+
+const _: () = assert!(FIRST_SIZE > block::HEADER + 2 * ROOM);
+const _: () = assert!(FIRST_SIZE as u64 % header::PAGE == 0);

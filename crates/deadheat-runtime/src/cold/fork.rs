@@ -1,0 +1,43 @@
+//! A forked child is a run of its own, with a trace of its own.
+//!
+//! Invariant: none of the runtime's locks is held over `fork`, and the child never touches its
+//! parent's trace.
+
+use super::{block, modules, start, threads};
+use crate::hot::atomic;
+use crate::hot::thread::{UNWATCHED, current};
+use crate::sys;
+
+/// Calls `fork` and sets the child up.
+pub(crate) fn fork(real: impl FnOnce() -> i32) -> i32 {
+    if !start::recording() {
+        return real();
+    }
+    let parent = sys::process_id();
+    let thread = current();
+    threads::lock_for_fork();
+    modules::lock_for_fork();
+    let result = real();
+    modules::unlock_after_fork();
+    threads::unlock_after_fork();
+    if result == 0 {
+        if let Some(thread) = thread {
+            in_child(thread, parent);
+        }
+    }
+    result
+}
+
+fn in_child(thread: *mut crate::hot::thread::Thread, parent: u32) {
+    atomic::free_all();
+    let page = block::header_page();
+    if block::stopped() || !start::open_trace(parent) {
+        sys::machine::set_thread_word(UNWATCHED);
+        return;
+    }
+    start::copy_arguments(page, block::header_page());
+    modules::forget();
+    modules::scan();
+    // SAFETY: `current` gave the calling thread's own state, and the file is open.
+    unsafe { threads::restart_in_child(thread) };
+}

@@ -1,0 +1,18 @@
+//! What may wait: start, blocks, threads, modules, fork, exit.
+
+pub(crate) mod block;
+pub(crate) mod exit;
+pub(crate) mod fork;
+pub(crate) mod lock;
+pub(crate) mod modules;
+pub(crate) mod start;
+pub(crate) mod threads;
+
+use crate::sys;
+
+/// Says `message` and ends the process with the exit code for a fault of deadheat's own.
+pub(crate) fn fault(message: &[u8]) -> ! {
+    const OWN_FAULT: i32 = 70;
+    sys::say(message);
+    sys::exit(OWN_FAULT)
+}

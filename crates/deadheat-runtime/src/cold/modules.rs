@@ -1,0 +1,219 @@
+//! Which modules are loaded, and where.
+//!
+//! Invariant: a module is in the trace before the first event of its code, because its own
+//! constructor (`__tsan_init`) or the interceptor of `dlopen` looks for it first.
+
+use core::ffi::{CStr, c_int, c_void};
+use core::sync::atomic::{AtomicU64, Ordering};
+
+use deadheat_core::wire::{block as layout, header, module};
+
+use super::block::{self, Label};
+use super::lock::Lock;
+use crate::hot::log;
+use crate::sys::{self, c};
+
+/// Modules that can be loaded at once; more are left out, their code has no name then.
+const MAX_MODULES: usize = 4096;
+/// Room for the records of one scan.
+const SCRATCH: usize = 2 << 20;
+
+#[derive(Clone, Copy)]
+struct Known {
+    bias: u64,
+    start: u64,
+    end: u64,
+    seen: bool,
+}
+
+struct Table {
+    lock: Lock,
+    known: core::cell::UnsafeCell<[Known; MAX_MODULES]>,
+    count: core::cell::UnsafeCell<usize>,
+}
+
+// SAFETY: both cells are touched under `lock` alone.
+unsafe impl Sync for Table {}
+
+const NONE: Known = Known { bias: 0, start: 0, end: 0, seen: false };
+static TABLE: Table = Table {
+    lock: Lock::new(),
+    known: core::cell::UnsafeCell::new([NONE; MAX_MODULES]),
+    count: core::cell::UnsafeCell::new(0),
+};
+
+/// How often anything was scanned: 0 only at the start, whose modules are there from stamp 0 on.
+static SCANS: AtomicU64 = AtomicU64::new(0);
+
+/// Records made by one scan.
+struct Records {
+    scratch: *mut u8,
+    len: usize,
+    stamp: u64,
+}
+
+/// Writes modules that came or went since the last scan.
+pub(crate) fn scan() {
+    let Ok(scratch) = sys::map_anonymous(SCRATCH) else { return };
+    let stamp = if SCANS.fetch_add(1, Ordering::Relaxed) == 0 { 0 } else { log::next_stamp() };
+    let mut records = Records { scratch, len: 0, stamp };
+    TABLE.lock.acquire();
+    // SAFETY: under the table's lock.
+    let (known, count) = unsafe { (&mut *TABLE.known.get(), &mut *TABLE.count.get()) };
+    known[..*count].iter_mut().for_each(|module| module.seen = false);
+    // SAFETY: the callback takes the records as its data.
+    unsafe { c::dl_iterate_phdr(each, (&raw mut records).cast()) };
+    let mut at = 0;
+    while at < *count {
+        if known[at].seen {
+            at += 1;
+            continue;
+        }
+        records.put(&known[at], module::UNLOADED, &[], b"");
+        *count -= 1;
+        known[at] = known[*count];
+    }
+    TABLE.lock.release();
+    if records.len > 0 {
+        records.write();
+    }
+    // SAFETY: the scratch pages are ours.
+    unsafe { sys::unmap(scratch, SCRATCH) };
+}
+
+/// Whether the code address belongs to a known module.
+pub(crate) fn knows(pc: u64) -> bool {
+    TABLE.lock.with(|| {
+        // SAFETY: under the table's lock.
+        let known = unsafe { &(&*TABLE.known.get())[..*TABLE.count.get()] };
+        known.iter().any(|module| (module.start..module.end).contains(&pc))
+    })
+}
+
+/// Forgets all modules, so that the next scan writes them into a new trace.
+pub(crate) fn forget() {
+    SCANS.store(0, Ordering::Relaxed);
+    // SAFETY: under the table's lock.
+    TABLE.lock.with(|| unsafe { *TABLE.count.get() = 0 });
+}
+
+/// Takes the lock for a fork.
+pub(crate) fn lock_for_fork() {
+    TABLE.lock.acquire();
+}
+
+/// Gives the lock back after a fork.
+pub(crate) fn unlock_after_fork() {
+    TABLE.lock.release();
+}
+
+/// `dl_iterate_phdr`'s callback; runs under the table's lock.
+unsafe extern "C" fn each(info: *mut c::Module, _: usize, records: *mut c_void) -> c_int {
+    const LOAD: u32 = 1;
+    const NOTE: u32 = 4;
+    // SAFETY: the C library passes a valid description; the data is `scan`'s; the table's lock is
+    // held by the calling thread.
+    unsafe {
+        let info = &*info;
+        let records = &mut *records.cast::<Records>();
+        let headers = core::slice::from_raw_parts(info.headers, info.header_count as usize);
+        let (mut start, mut end) = (u64::MAX, 0);
+        let mut build_id: &[u8] = &[];
+        for header in headers {
+            let address = info.bias.wrapping_add(header.address);
+            if header.kind == LOAD {
+                start = start.min(address);
+                end = end.max(address + header.size);
+            } else if header.kind == NOTE && build_id.is_empty() {
+                build_id =
+                    build_id_in(core::slice::from_raw_parts(address as *const u8, header.size as usize));
+            }
+        }
+        if end == 0 {
+            return 0;
+        }
+        let (known, count) = (&mut *TABLE.known.get(), &mut *TABLE.count.get());
+        if let Some(old) = known[..*count].iter_mut().find(|old| old.start == start && old.end == end) {
+            old.seen = true;
+            return 0;
+        }
+        if *count == MAX_MODULES {
+            return 0;
+        }
+        let found = Known { bias: info.bias, start, end, seen: true };
+        known[*count] = found;
+        *count += 1;
+        let mut own = [0u8; 4096];
+        let name = CStr::from_ptr(info.name).to_bytes();
+        let first = *count == 1;
+        let path = if name.is_empty() && first { own_path(&mut own) } else { name };
+        let flags = if first { module::INSTRUMENTED } else { 0 };
+        records.put(&found, flags, build_id, path);
+    }
+    0
+}
+
+/// The path of the running program.
+fn own_path(buffer: &mut [u8; 4096]) -> &[u8] {
+    let len = sys::read_link(c"/proc/self/exe", buffer);
+    &buffer[..len]
+}
+
+/// The build id among a segment of notes.
+fn build_id_in(mut notes: &[u8]) -> &[u8] {
+    const BUILD_ID: u32 = 3;
+    let word = |bytes: &[u8], at: usize| {
+        bytes.get(at..at + 4).map_or(0, |four| u32::from_le_bytes([four[0], four[1], four[2], four[3]]))
+    };
+    while notes.len() >= 12 {
+        let name_len = (word(notes, 0) as usize).next_multiple_of(4);
+        let len = word(notes, 4) as usize;
+        let content = 12 + name_len;
+        let Some(next) = content.checked_add(len.next_multiple_of(4)) else { return &[] };
+        if word(notes, 8) == BUILD_ID && notes.get(12..16) == Some(b"GNU\0") {
+            return notes.get(content..content + len).unwrap_or(&[]);
+        }
+        let Some(rest) = notes.get(next..) else { return &[] };
+        notes = rest;
+    }
+    &[]
+}
+
+impl Records {
+    fn put(&mut self, known: &Known, flags: u32, build_id: &[u8], path: &[u8]) {
+        let size = (module::SIZE + build_id.len() + path.len()).next_multiple_of(8);
+        if self.len + size > SCRATCH {
+            return;
+        }
+        // SAFETY: the record fits the scratch pages, which are ours alone.
+        unsafe {
+            let record = self.scratch.add(self.len);
+            record.add(module::BIAS).cast::<u64>().write(known.bias);
+            record.add(module::START).cast::<u64>().write(known.start);
+            record.add(module::END).cast::<u64>().write(known.end);
+            record.add(module::STAMP).cast::<u64>().write(self.stamp);
+            record.add(module::FLAGS).cast::<u32>().write(flags);
+            record.add(module::BUILD_ID_LEN).cast::<u32>().write(build_id.len() as u32);
+            record.add(module::PATH_LEN).cast::<u32>().write(path.len() as u32);
+            let tail = record.add(module::SIZE);
+            core::ptr::copy_nonoverlapping(build_id.as_ptr(), tail, build_id.len());
+            core::ptr::copy_nonoverlapping(path.as_ptr(), tail.add(build_id.len()), path.len());
+        }
+        self.len += size;
+    }
+
+    /// Copies the records into a block; its length is stored last.
+    fn write(&self) {
+        let size = (layout::HEADER + self.len).next_multiple_of(header::PAGE as usize);
+        let label = Label { kind: layout::MODULES, stream: 0, thread: 0, sequence: 0, used: 0 };
+        let Some(block) = block::take(size, &label) else { return };
+        // SAFETY: the block is mapped, large enough and ours until it is unmapped.
+        unsafe {
+            let content = block.start.add(layout::HEADER);
+            core::ptr::copy_nonoverlapping(self.scratch, content, self.len);
+            core::sync::atomic::fence(Ordering::Release);
+            block.start.add(layout::USED).cast::<u64>().write_volatile(self.len as u64);
+            sys::unmap(block.start, block.size);
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! The process starts; a thread that nobody announced appears.
+
+use core::ffi::{CStr, c_char, c_int};
+use core::sync::atomic::{AtomicU32, Ordering};
+
+use deadheat_core::wire::{self, Mode, Wire, header};
+
+use super::{block, modules, threads};
+use crate::hot::thread::{self, Thread};
+use crate::sys;
+
+const UNSET: u32 = 0;
+const STARTING: u32 = 1;
+const OFF: u32 = 2;
+const RECORD: u32 = 3;
+
+/// What the runtime is doing.
+static STATE: AtomicU32 = AtomicU32::new(UNSET);
+
+/// Whether events are recorded. Interceptors ask before they touch the thread word: in a static
+/// program they run before there is one.
+#[inline(always)]
+pub(crate) fn recording() -> bool {
+    STATE.load(Ordering::Relaxed) == RECORD
+}
+
+/// Runs before every constructor of the program and its libraries.
+#[cfg(deadheat_object)]
+#[used]
+#[unsafe(link_section = ".preinit_array")]
+static START: unsafe extern "C" fn(c_int, *const *const c_char, *const *const c_char) = start;
+
+/// Reads the wire and begins to record if it says so.
+///
+/// # Safety
+/// The arguments are the program's.
+pub(crate) unsafe extern "C" fn start(
+    count: c_int,
+    arguments: *const *const c_char,
+    environment: *const *const c_char,
+) {
+    if STATE.compare_exchange(UNSET, STARTING, Ordering::Relaxed, Ordering::Relaxed).is_err() {
+        return;
+    }
+    // SAFETY: the environment is a list of texts that ends with a null.
+    let state = match unsafe { wire_of(environment) } {
+        None => OFF,
+        Some(text) => match Wire::parse(text) {
+            Ok(Wire { mode: Mode::Record, trace }) => {
+                // SAFETY: the arguments are `count` texts.
+                unsafe { record(trace, count, arguments) }
+            }
+            Ok(Wire { mode: Mode::Off, .. }) => OFF,
+            Err(reason) => {
+                sys::say(b"deadheat: cannot use DEADHEAT_WIRE: ");
+                sys::say(reason.as_bytes());
+                sys::say(b"; nothing is recorded\n");
+                OFF
+            }
+        },
+    };
+    STATE.store(state, Ordering::Release);
+    if state == RECORD {
+        threads::adopt_first();
+    }
+}
+
+/// The value of the wire's variable.
+unsafe fn wire_of<'a>(environment: *const *const c_char) -> Option<&'a [u8]> {
+    let mut entry = environment;
+    // SAFETY: the caller's promise.
+    unsafe {
+        while !entry.is_null() && !(*entry).is_null() {
+            let text = CStr::from_ptr(*entry).to_bytes();
+            if let Some(rest) = text.strip_prefix(wire::ENV.as_bytes()) {
+                if let Some(value) = rest.strip_prefix(b"=") {
+                    return Some(value);
+                }
+            }
+            entry = entry.add(1);
+        }
+    }
+    None
+}
+
+/// Longest path of a trace, its ending for a child and NUL included.
+const MAX_PATH: usize = 4096;
+/// The trace's path as the command line gave it, for children.
+static mut PATH: [u8; MAX_PATH] = [0; MAX_PATH];
+static PATH_LEN: AtomicU32 = AtomicU32::new(0);
+
+unsafe fn record(trace: &[u8], count: c_int, arguments: *const *const c_char) -> u32 {
+    const ENDING: usize = 32;
+    if trace.len() + ENDING > MAX_PATH {
+        sys::say(b"deadheat: the trace's path is too long; nothing is recorded\n");
+        return OFF;
+    }
+    // SAFETY: written once, before any other thread runs.
+    unsafe {
+        let path = &mut *(&raw mut PATH);
+        path[..trace.len()].copy_from_slice(trace);
+    }
+    PATH_LEN.store(trace.len() as u32, Ordering::Relaxed);
+    if !open_trace(0) {
+        return OFF;
+    }
+    // SAFETY: the arguments are `count` texts; the page is mapped and ours alone so far.
+    unsafe { note_arguments(block::header_page(), count, arguments) };
+    modules::scan();
+    RECORD
+}
+
+/// Creates this process's trace file: the path given, or that with the process id behind it.
+pub(crate) fn open_trace(forked_from: u32) -> bool {
+    let file = create_file(forked_from != 0);
+    let page = file.and_then(|file| {
+        sys::allocate_file(file, 0, header::PAGE as usize)?;
+        Ok((file, sys::map_file(file, 0, header::PAGE as usize, true)?))
+    });
+    let Ok((file, page)) = page else {
+        sys::say(b"deadheat: cannot create the trace file; nothing is recorded\n");
+        return false;
+    };
+    // SAFETY: the page is mapped and known to nobody else yet; all fields are aligned.
+    unsafe {
+        page.add(header::VERSION).cast::<u32>().write(wire::VERSION);
+        page.add(header::END).cast::<u64>().write(header::PAGE);
+        page.add(header::PID).cast::<u32>().write(sys::process_id());
+        page.add(header::FORKED_FROM).cast::<u32>().write(forked_from);
+        page.add(header::STARTED).cast::<u64>().write(sys::now());
+        page.add(header::MACHINE).cast::<u64>().write(sys::machine::ELF_MACHINE);
+        core::sync::atomic::fence(Ordering::Release);
+        page.cast::<u64>().write_volatile(u64::from_le_bytes(header::MAGIC));
+    }
+    block::begin_file(file, page);
+    true
+}
+
+/// Copies the command line of the parent's first page into the child's.
+pub(crate) fn copy_arguments(from: *const u8, to: *mut u8) {
+    // SAFETY: both are first pages of trace files.
+    unsafe {
+        let len = from.add(header::ARGUMENTS_LEN).cast::<u32>().read();
+        to.add(header::ARGUMENTS_LEN).cast::<u32>().write(len);
+        let len = (len as usize).min(header::PAGE as usize - header::ARGUMENTS);
+        core::ptr::copy_nonoverlapping(from.add(header::ARGUMENTS), to.add(header::ARGUMENTS), len);
+    }
+}
+
+fn create_file(child: bool) -> Result<i32, sys::Errno> {
+    const TRIES: u32 = 10_000;
+    let len = PATH_LEN.load(Ordering::Relaxed) as usize;
+    let mut path = [0u8; MAX_PATH];
+    // SAFETY: `PATH` does not change once it is set.
+    path[..len].copy_from_slice(unsafe { &(&*(&raw const PATH))[..len] });
+    let mut number = u32::from(child);
+    loop {
+        let mut at = len;
+        if number > 0 {
+            at = put_number(&mut path, at, sys::process_id());
+        }
+        if number > 1 {
+            at = put_number(&mut path, at, number);
+        }
+        path[at] = 0;
+        // SAFETY: the path ends with a NUL.
+        match unsafe { sys::create_file(path.as_ptr()) } {
+            Err(sys::Errno(sys::EEXIST)) if number < TRIES => number += 1,
+            other => return other,
+        }
+    }
+}
+
+/// Appends a dot and a number; gives the position behind it.
+fn put_number(path: &mut [u8; MAX_PATH], at: usize, number: u32) -> usize {
+    let mut digits = [0u8; 10];
+    let mut count = 0;
+    let mut rest = number;
+    while rest > 0 || count == 0 {
+        digits[count] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+        count += 1;
+    }
+    path[at] = b'.';
+    for i in 0..count {
+        path[at + 1 + i] = digits[count - 1 - i];
+    }
+    at + 1 + count
+}
+
+unsafe fn note_arguments(page: *mut u8, count: c_int, arguments: *const *const c_char) {
+    let room = header::PAGE as usize - header::ARGUMENTS;
+    let mut len = 0;
+    // SAFETY: the caller's promise; writes stay within the page.
+    unsafe {
+        for i in 0..count.max(0) as usize {
+            for &byte in CStr::from_ptr(*arguments.add(i)).to_bytes_with_nul() {
+                if len < room {
+                    page.add(header::ARGUMENTS + len).write(byte);
+                    len += 1;
+                }
+            }
+        }
+        page.add(header::ARGUMENTS_LEN).cast::<u32>().write(len as u32);
+    }
+}
+
+/// The calling thread has no `Thread`: gives it one if the process is recorded.
+pub(crate) fn attach() -> Option<*mut Thread> {
+    match STATE.load(Ordering::Acquire) {
+        RECORD if !block::stopped() => threads::adopt_foreign(),
+        RECORD | OFF => {
+            sys::machine::set_thread_word(thread::UNWATCHED);
+            None
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,455 @@
+//! Threads come and go.
+//!
+//! Invariant: a `Thread` belongs to one thread from its first event to its last; memory of ended
+//! ones is zeroed and used again.
+
+use core::ffi::c_void;
+use core::ptr::null_mut;
+use core::sync::atomic::{AtomicU32, Ordering};
+
+use deadheat_core::event::{BlockKind, Op};
+
+use super::block;
+use super::lock::Lock;
+use crate::hot::log;
+use crate::hot::thread::{Busy, Frame, MAX_FRAMES, Thread, UNWATCHED, internal};
+use crate::sys::{self, c};
+
+static NEXT_THREAD: AtomicU32 = AtomicU32::new(0);
+static NEXT_STREAM: AtomicU32 = AtomicU32::new(0);
+
+/// The thread-specific key whose destructor tells a thread's end.
+static KEY: AtomicU32 = AtomicU32::new(u32::MAX);
+
+/// `PTHREAD_DESTRUCTOR_ITERATIONS`: destructors that set their key again are run this often.
+const DESTRUCTOR_ROUNDS: usize = 4;
+
+const STATE_SIZE: usize = size_of::<Thread>().next_multiple_of(4096);
+const MAPPING_SIZE: usize = STATE_SIZE + MAX_FRAMES * size_of::<Frame>();
+
+/// Unused `Thread`s.
+struct Pool {
+    lock: Lock,
+    first: core::cell::UnsafeCell<*mut Thread>,
+}
+
+// SAFETY: `first` is touched under `lock` alone.
+unsafe impl Sync for Pool {}
+
+static POOL: Pool = Pool { lock: Lock::new(), first: core::cell::UnsafeCell::new(null_mut()) };
+
+/// A fresh `Thread` with the next stream number; `None` without memory.
+fn new_thread(id: u32) -> Option<*mut Thread> {
+    let reused = POOL.lock.with(|| {
+        // SAFETY: under the pool's lock; a thread in the pool is nobody's.
+        unsafe {
+            let first = *POOL.first.get();
+            if !first.is_null() {
+                *POOL.first.get() = (*first).next;
+                (*first).next = null_mut();
+            }
+            first
+        }
+    });
+    let thread = if reused.is_null() { map_thread()? } else { reused };
+    // SAFETY: the thread is zeroed and ours.
+    unsafe { set_up(thread, id) };
+    Some(thread)
+}
+
+fn map_thread() -> Option<*mut Thread> {
+    sys::map_anonymous(MAPPING_SIZE).ok().map(|address| address.cast())
+}
+
+/// Fills the fields of a zeroed `Thread`.
+unsafe fn set_up(thread: *mut Thread, id: u32) {
+    // SAFETY: the mapping holds the state and then the frames.
+    unsafe {
+        let frames = thread.cast::<u8>().add(STATE_SIZE).cast::<Frame>();
+        let state = &mut *thread;
+        state.frames = frames;
+        state.frames_end = frames.add(MAX_FRAMES);
+        state.top = frames;
+        state.low = frames;
+        state.told = frames;
+        state.id = id;
+        state.stream = NEXT_STREAM.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// Gives back an ended thread's memory.
+unsafe fn recycle(thread: *mut Thread) {
+    // SAFETY: nobody uses it any more.
+    unsafe {
+        let nested = (*thread).nested;
+        if !nested.is_null() {
+            give_back_block(nested);
+            sys::unmap(nested.cast(), MAPPING_SIZE);
+        }
+        give_back_block(thread);
+        sys::forget_pages(thread.cast(), MAPPING_SIZE);
+        POOL.lock.with(|| {
+            (*thread).next = *POOL.first.get();
+            *POOL.first.get() = thread;
+        });
+    }
+}
+
+unsafe fn give_back_block(stream: *mut Thread) {
+    // SAFETY: the caller owns the stream.
+    unsafe {
+        if !(*stream).block.is_null() {
+            sys::unmap((*stream).block, (*stream).block_size);
+        }
+    }
+}
+
+/// Makes the calling thread the owner of `thread` and records its first events.
+unsafe fn begin(thread: *mut Thread, stack: Option<(u64, u64)>) {
+    // SAFETY: the caller hands over a fresh thread.
+    unsafe {
+        sys::machine::set_thread_word(thread as usize);
+        {
+            let _busy = Busy::new(thread);
+            block::next(thread);
+        }
+        log::event_of(thread, 0, &Op::Begin);
+        if let Some((low, high)) = stack {
+            (*thread).stack = (low, high);
+            let alloc = Op::Alloc { address: low, size: high - low, kind: BlockKind::Stack };
+            log::event_of(thread, 0, &alloc);
+        }
+        internal(|| c::pthread_setspecific(KEY.load(Ordering::Relaxed), thread.cast()));
+        register(c::pthread_self(), (*thread).id);
+    }
+}
+
+/// The thread that runs `main` becomes the trace's first thread.
+pub(crate) fn adopt_first() {
+    let mut key = 0;
+    // SAFETY: the destructor takes what `begin` sets.
+    if unsafe { c::pthread_key_create(&raw mut key, Some(destroyed)) } == 0 {
+        KEY.store(key, Ordering::Relaxed);
+    }
+    let id = NEXT_THREAD.fetch_add(1, Ordering::Relaxed);
+    if let Some(thread) = new_thread(id) {
+        // SAFETY: a fresh thread for the calling one.
+        unsafe { begin(thread, Some(first_stack())) };
+    }
+}
+
+/// The first thread's stack: from its limit to where the C library says it began.
+fn first_stack() -> (u64, u64) {
+    const ASSUMED: u64 = 8 << 20;
+    let end_word = weak_address!("__libc_stack_end") as *const u64;
+    let here = &raw const end_word as u64;
+    // SAFETY: the C library's variable, if it exists.
+    let end = if end_word.is_null() { here } else { unsafe { end_word.read() } };
+    let high = end.next_multiple_of(4096);
+    (high.saturating_sub(ASSUMED), high)
+}
+
+/// A thread that was not created through our interceptor meets its first hook.
+pub(crate) fn adopt_foreign() -> Option<*mut Thread> {
+    sys::machine::set_thread_word(UNWATCHED);
+    let id = NEXT_THREAD.fetch_add(1, Ordering::Relaxed);
+    let thread = new_thread(id)?;
+    // SAFETY: a fresh thread for the calling one.
+    unsafe { begin(thread, own_stack()) };
+    // SAFETY: just begun.
+    (unsafe { !(*thread).at.is_null() }).then_some(thread)
+}
+
+/// The calling thread's stack as the C library knows it.
+fn own_stack() -> Option<(u64, u64)> {
+    let mut attributes = c::Attributes([0; 64]);
+    let mut low = null_mut::<c_void>();
+    let mut size = 0;
+    let attributes = (&raw mut attributes).cast::<c_void>();
+    // SAFETY: the attributes are filled before they are read, and destroyed once.
+    unsafe {
+        if c::pthread_getattr_np(c::pthread_self(), attributes) != 0 {
+            return None;
+        }
+        let known = c::pthread_attr_getstack(attributes, &raw mut low, &raw mut size) == 0;
+        c::pthread_attr_destroy(attributes);
+        known.then(|| (low as u64, low as u64 + size as u64))
+    }
+}
+
+/// A child that the calling thread is about to create.
+pub(crate) struct Child(*mut Thread);
+
+/// Prepares a child that will run `routine(argument)`, and records the fork. `None` if nothing
+/// is recorded.
+pub(crate) fn prepare_child(pc: usize, routine: usize, argument: usize) -> Option<Child> {
+    let parent = crate::hot::thread::current()?;
+    // SAFETY: the calling thread's own state.
+    if unsafe { (*parent).internal } != 0 {
+        return None;
+    }
+    let id = NEXT_THREAD.fetch_add(1, Ordering::Relaxed);
+    let child = new_thread(id)?;
+    // SAFETY: nobody else knows the child yet.
+    unsafe { (*child).start = (routine, argument) };
+    let fork = Op::Fork { child: deadheat_core::ids::ThreadId(id) };
+    // SAFETY: the calling thread's own state.
+    unsafe { log::event_of(parent, pc, &fork) };
+    Some(Child(child))
+}
+
+impl Child {
+    /// What to give the real `pthread_create`: start routine and argument.
+    pub(crate) fn start(&self) -> (unsafe extern "C" fn(*mut c_void) -> *mut c_void, *mut c_void) {
+        (run_child, self.0.cast())
+    }
+
+    /// The thread was created.
+    pub(crate) fn created(self, id: u32, pthread: c::Pthread) {
+        register(pthread, id);
+    }
+
+    /// The child's number.
+    pub(crate) fn id(&self) -> u32 {
+        // SAFETY: the child is not running yet.
+        unsafe { (*self.0).id }
+    }
+
+    /// The thread could not be created.
+    pub(crate) fn failed(self) {
+        // SAFETY: the child never ran.
+        unsafe { recycle(self.0) };
+    }
+}
+
+/// The first function of a watched thread.
+unsafe extern "C" fn run_child(child: *mut c_void) -> *mut c_void {
+    let thread = child.cast::<Thread>();
+    // SAFETY: `prepare_child` made it for this thread; the routine is the program's.
+    unsafe {
+        sys::machine::set_thread_word(UNWATCHED);
+        let stack = own_stack();
+        begin(thread, stack);
+        let (routine, argument) = (*thread).start;
+        let routine: unsafe extern "C" fn(*mut c_void) -> *mut c_void = core::mem::transmute(routine);
+        routine(argument as *mut c_void)
+    }
+}
+
+/// The key's destructor: the thread ends once all other destructors had their turn.
+unsafe extern "C" fn destroyed(value: *mut c_void) {
+    let thread = value.cast::<Thread>();
+    // SAFETY: the value is the calling thread's own state.
+    unsafe {
+        (*thread).destructor_rounds += 1;
+        if (*thread).destructor_rounds < DESTRUCTOR_ROUNDS {
+            internal(|| c::pthread_setspecific(KEY.load(Ordering::Relaxed), value));
+            return;
+        }
+        log::event_of(thread, 0, &Op::End);
+        sys::machine::set_thread_word(UNWATCHED);
+        recycle(thread);
+    }
+}
+
+/// A fiber: a thread of its own in the trace, run by whoever switches to it. Null if nothing is
+/// recorded.
+pub(crate) fn create_fiber(pc: usize) -> *mut Thread {
+    let Some(Child(fiber)) = prepare_child(pc, 0, 0) else { return null_mut() };
+    // SAFETY: nobody runs the fiber yet; for its first events it is made the calling thread.
+    unsafe {
+        let own = sys::machine::thread_word();
+        sys::machine::set_thread_word(fiber as usize);
+        {
+            let _busy = Busy::new(fiber);
+            block::next(fiber);
+        }
+        log::event_of(fiber, 0, &Op::Begin);
+        sys::machine::set_thread_word(own);
+    }
+    fiber
+}
+
+/// A fiber that nobody will switch to any more.
+///
+/// # Safety
+/// `fiber` came from [`create_fiber`] and does not run.
+pub(crate) unsafe fn destroy_fiber(fiber: *mut Thread) {
+    if fiber.is_null() || fiber as usize == sys::machine::thread_word() {
+        return;
+    }
+    // SAFETY: the caller's promise.
+    unsafe {
+        log::event_of(fiber, 0, &Op::End);
+        recycle(fiber);
+    }
+}
+
+/// The second stream of a thread, for a handler that interrupted a hook. Its call stack is told
+/// anew with each event, since handlers are rare.
+///
+/// # Safety
+/// `thread` is the calling thread's.
+pub(crate) unsafe fn nested(thread: *mut Thread) -> Option<*mut Thread> {
+    // SAFETY: the caller's promise.
+    unsafe {
+        if (*thread).nested.is_null() {
+            let nested = map_thread()?;
+            set_up(nested, (*thread).id);
+            (*thread).nested = nested;
+            (*nested).frames = (*thread).frames;
+            (*nested).told = (*thread).frames;
+            let _busy = Busy::new(nested);
+            block::next(nested);
+        }
+        let nested = (*thread).nested;
+        if (*nested).busy == 0 {
+            (*nested).low = (*thread).frames;
+            (*nested).top = (*thread).top;
+        }
+        Some(nested)
+    }
+}
+
+/// Which thread of the trace a `pthread_t` is.
+struct Registry {
+    lock: Lock,
+    entries: core::cell::UnsafeCell<*mut [Entry; ENTRIES]>,
+}
+
+#[derive(Clone, Copy)]
+struct Entry {
+    pthread: c::Pthread,
+    id: u32,
+}
+
+/// Concurrent threads that can be told apart; the kernel's default limit is half of it.
+const ENTRIES: usize = 1 << 16;
+const FREED: c::Pthread = 1;
+
+// SAFETY: `entries` is touched under `lock` alone.
+unsafe impl Sync for Registry {}
+
+static REGISTRY: Registry = Registry { lock: Lock::new(), entries: core::cell::UnsafeCell::new(null_mut()) };
+
+/// The entry of `pthread`, or a free one if `insert`.
+unsafe fn entry(pthread: c::Pthread, insert: bool) -> Option<&'static mut Entry> {
+    // SAFETY: under the registry's lock.
+    let entries = unsafe {
+        let table = REGISTRY.entries.get();
+        if (*table).is_null() {
+            *table = sys::map_anonymous(size_of::<[Entry; ENTRIES]>()).ok()?.cast();
+        }
+        &mut **table
+    };
+    let home = (pthread >> 6).wrapping_mul(0x9e37_79b9) % ENTRIES;
+    let mut free = None;
+    for step in 0..ENTRIES {
+        let at = (home + step) % ENTRIES;
+        let found = entries[at].pthread;
+        if found == pthread {
+            return Some(&mut entries[at]);
+        }
+        if found == FREED && free.is_none() {
+            free = Some(at);
+        }
+        if found == 0 {
+            free = free.or(Some(at));
+            break;
+        }
+    }
+    free.filter(|_| insert).map(|at| &mut entries[at])
+}
+
+/// Notes which thread a `pthread_t` is. Of two notes for one name the later thread's holds.
+fn register(pthread: c::Pthread, id: u32) {
+    REGISTRY.lock.with(|| {
+        // SAFETY: under the lock.
+        if let Some(entry) = unsafe { entry(pthread, true) } {
+            if entry.pthread != pthread || entry.id < id {
+                *entry = Entry { pthread, id };
+            }
+        }
+    });
+}
+
+/// The number of the thread with this `pthread_t`.
+pub(crate) fn id_of(pthread: c::Pthread) -> Option<u32> {
+    // SAFETY: under the lock.
+    REGISTRY.lock.with(|| unsafe { entry(pthread, false) }.map(|entry| entry.id))
+}
+
+/// Forgets a thread that was joined.
+pub(crate) fn forget(pthread: c::Pthread, id: u32) {
+    REGISTRY.lock.with(|| {
+        // SAFETY: under the lock.
+        if let Some(entry) = unsafe { entry(pthread, false) } {
+            if entry.id == id {
+                entry.pthread = FREED;
+            }
+        }
+    });
+}
+
+/// Takes the locks of this file, so that a forked child finds them free of half-done work.
+pub(crate) fn lock_for_fork() {
+    POOL.lock.acquire();
+    REGISTRY.lock.acquire();
+}
+
+/// Gives the locks back, in the parent and in the child.
+pub(crate) fn unlock_after_fork() {
+    REGISTRY.lock.release();
+    POOL.lock.release();
+}
+
+/// In a forked child: the calling thread is the first of a new trace.
+///
+/// # Safety
+/// `thread` is the calling thread's; the child's trace file is open.
+pub(crate) unsafe fn restart_in_child(thread: *mut Thread) {
+    NEXT_THREAD.store(1, Ordering::Relaxed);
+    NEXT_STREAM.store(1, Ordering::Relaxed);
+    // SAFETY: the caller's promise; the process has this thread alone.
+    unsafe {
+        let table = *REGISTRY.entries.get();
+        if !table.is_null() {
+            sys::forget_pages(table.cast(), size_of::<[Entry; ENTRIES]>());
+        }
+        {
+            let _busy = Busy::new(thread);
+            let state = &mut *thread;
+            give_back_block(thread);
+            state.block = null_mut();
+            state.id = 0;
+            state.stream = 0;
+            state.sequence = 0;
+            state.stamp = 0;
+            state.told = state.frames;
+            state.low = state.frames;
+            state.clean = null_mut();
+            state.nested = null_mut();
+            state.spin.end = null_mut();
+            state.predictor.clear();
+            block::next(thread);
+        }
+        let (low, high) = (*thread).stack;
+        begin_again(thread, low, high);
+    }
+}
+
+unsafe fn begin_again(thread: *mut Thread, low: u64, high: u64) {
+    // SAFETY: as in `restart_in_child`.
+    unsafe {
+        // Begin has an empty stack; the functions that the fork was called from come after it.
+        let top = core::mem::replace(&mut (*thread).top, (*thread).frames);
+        log::event_of(thread, 0, &Op::Begin);
+        (*thread).top = top;
+        (*thread).clean = null_mut();
+        if high > low {
+            let alloc = Op::Alloc { address: low, size: high - low, kind: BlockKind::Stack };
+            log::event_of(thread, 0, &alloc);
+        }
+        register(c::pthread_self(), 0);
+    }
+}

@@ -1,0 +1,95 @@
+//! Plain accesses, function entry and exit.
+//!
+//! Cost: an access that the codec predicts takes about thirty instructions and stores one word
+//! behind the last record; an entry stores a frame. Model: "append (place, kind, address) to the
+//! thread's sequence of events".
+
+use core::sync::atomic::{Ordering, compiler_fence};
+
+use deadheat_core::codec::Key;
+use deadheat_core::kind::Kind;
+
+use super::log;
+use super::thread::{self, Frame, Thread};
+
+/// Records an access of the kind `KIND` (a [`Kind`]'s bits) at `address`, made before `pc`.
+///
+/// # Safety
+/// Called by a hook, on the accessing thread.
+#[inline(always)]
+pub(crate) unsafe extern "C" fn on_access<const KIND: u16>(address: usize, pc: usize) {
+    let Some(thread) = thread::current() else { return };
+    let key = Key::new(pc as u64, Kind(KIND));
+    // SAFETY: `current` gives the calling thread's own state.
+    unsafe {
+        let state = &mut *thread;
+        if state.top != state.clean || state.busy != 0 {
+            return log::plain(thread, key, address as u64);
+        }
+        state.busy = 1;
+        compiler_fence(Ordering::SeqCst);
+        let Some(packed) = state.predictor.encode_predicted(key, address as u64) else {
+            return log::plain_unpredicted(thread, key, address as u64);
+        };
+        state.at.cast::<u64>().write_unaligned(packed.bits);
+        state.at = state.at.add(packed.len as usize);
+        compiler_fence(Ordering::SeqCst);
+        state.busy = 0;
+        if state.at > state.limit {
+            log::block_full(thread);
+        }
+    }
+}
+
+/// A function was entered; it was called from before `call`, and its stack pointer is `stack`.
+///
+/// # Safety
+/// Called by the entry hook.
+#[inline(always)]
+pub(crate) unsafe extern "C" fn on_entry(call: usize, stack: usize) {
+    let Some(thread) = thread::current() else { return };
+    // SAFETY: `current` gives the calling thread's own state; `top` is within its frames.
+    unsafe {
+        let state = &mut *thread;
+        let frame = state.top;
+        if frame == state.frames_end {
+            state.too_deep += 1;
+            return;
+        }
+        // A handler may come between the two: it must not take this frame for its own.
+        state.top = frame.add(1);
+        compiler_fence(Ordering::SeqCst);
+        *frame = Frame { call: call as u64, stack: stack as u64 };
+    }
+}
+
+/// The innermost function is left.
+///
+/// # Safety
+/// Called by the exit hook.
+#[inline(always)]
+pub(crate) unsafe extern "C" fn on_exit() {
+    let Some(thread) = thread::current() else { return };
+    // SAFETY: `current` gives the calling thread's own state.
+    unsafe {
+        let state = &mut *thread;
+        if state.too_deep != 0 {
+            state.too_deep -= 1;
+            return;
+        }
+        if state.top == state.frames {
+            return;
+        }
+        leave_to(state, state.top.sub(1));
+    }
+}
+
+/// Leaves functions until `top` is the next free frame.
+#[inline(always)]
+pub(crate) fn leave_to(state: &mut Thread, top: *mut Frame) {
+    state.top = top;
+    if top < state.low {
+        state.low = top;
+        state.clean = core::ptr::null_mut();
+    }
+}

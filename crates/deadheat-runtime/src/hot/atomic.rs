@@ -1,0 +1,366 @@
+//! Atomic operations.
+//!
+//! Each is carried out and stamped under the lock of its address's stripe, so that the order of
+//! stamps is the order in which the operations took place and a reader of the trace knows which
+//! store a load read from. Model: "do it, stamp it, append it".
+
+use core::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering, fence};
+
+use deadheat_core::access::{MemoryOrder, Mode};
+use deadheat_core::codec::Key;
+use deadheat_core::event::Op;
+use deadheat_core::kind::Kind;
+
+use super::log;
+use super::thread::{self, Busy, Thread};
+use crate::sys;
+
+/// Operations on 16 bytes at a time share a stripe, so that operations of different sizes on
+/// overlapping bytes are in one order.
+#[repr(align(64))]
+struct Stripe {
+    held: AtomicU32,
+    /// Counts operations that may have written.
+    writes: AtomicU64,
+}
+
+const STRIPES: usize = 1024;
+static STRIPE: [Stripe; STRIPES] =
+    [const { Stripe { held: AtomicU32::new(0), writes: AtomicU64::new(0) } }; STRIPES];
+
+/// Frees all stripes, in a forked child whose other threads are gone.
+pub(crate) fn free_all() {
+    for stripe in &STRIPE {
+        stripe.held.store(0, Ordering::Relaxed);
+    }
+}
+
+struct Held(&'static Stripe);
+
+impl Held {
+    /// Takes the address's stripe. In a handler that interrupted a hook, which may hold it, only
+    /// if it is free: `None` otherwise.
+    fn take(address: usize, nested: bool) -> Option<Held> {
+        const SPINS: u32 = 100;
+        let stripe = &STRIPE[(address >> 4) % STRIPES];
+        let mut spins = 0;
+        while stripe.held.compare_exchange_weak(0, 1, Ordering::Acquire, Ordering::Relaxed).is_err() {
+            spins += 1;
+            if spins < SPINS {
+                sys::machine::pause();
+            } else if nested {
+                return None;
+            } else {
+                sys::yield_now();
+            }
+        }
+        Some(Held(stripe))
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.0.held.store(0, Ordering::Release);
+    }
+}
+
+/// What an operation turned out to do.
+struct Outcome<R> {
+    result: R,
+    mode: Mode,
+    order: MemoryOrder,
+}
+
+/// Carries out `operation` on the `1 << log2` bytes at `address` and records it.
+#[inline]
+fn perform<R>(pc: usize, address: usize, log2: u16, operation: impl FnOnce() -> Outcome<R>) -> R {
+    let Some(thread) = thread::current() else { return operation().result };
+    // SAFETY: `current` gives the calling thread's own state.
+    unsafe {
+        if (*thread).internal != 0 || (*thread).ignore_sync != 0 {
+            return operation().result;
+        }
+        let nested = (*thread).busy != 0;
+        let Some(stream) = log::stream_of(thread) else { return operation().result };
+        let _busy = Busy::new(stream);
+        record(stream, nested, (pc, address, log2), operation)
+    }
+}
+
+/// # Safety
+/// `stream` is the calling thread's and marked busy.
+#[inline]
+unsafe fn record<R>(
+    stream: *mut Thread,
+    nested: bool,
+    (pc, address, log2): (usize, usize, u16),
+    operation: impl FnOnce() -> Outcome<R>,
+) -> R {
+    let Some(held) = Held::take(address, nested) else { return operation().result };
+    let outcome = operation();
+    let key = Key::new(pc as u64, Kind::atomic(log2, outcome.mode, outcome.order));
+    let writes = &held.0.writes;
+    // SAFETY: the caller's promise.
+    unsafe {
+        if outcome.mode.writes() {
+            writes.store(writes.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        } else if log::repeat(stream, key, address as u64, writes.load(Ordering::Relaxed)) {
+            return outcome.result;
+        }
+        let version = writes.load(Ordering::Relaxed);
+        let stamp = log::next_stamp();
+        drop(held);
+        log::append(stream, key, address as u64, None, Some(stamp));
+        if !outcome.mode.writes() {
+            log::remember_load(stream, key, address as u64, version);
+        }
+    }
+    outcome.result
+}
+
+/// An integer that can be accessed atomically. The operations are sequentially consistent,
+/// whatever order the program asked for: stronger than asked is always allowed.
+pub(crate) trait Atom: Copy + Eq {
+    /// log2 of the size.
+    const LOG2: u16;
+    /// # Safety
+    /// For all: `at` is valid and aligned.
+    unsafe fn load(at: *mut Self) -> Self;
+    /// # Safety
+    /// As above.
+    unsafe fn swap(at: *mut Self, new: Self) -> Self;
+    /// # Safety
+    /// As above.
+    unsafe fn compare_exchange(at: *mut Self, expected: Self, new: Self) -> Result<Self, Self>;
+    /// Applies `f` and gives what was there before.
+    /// # Safety
+    /// As above.
+    unsafe fn update(at: *mut Self, f: impl Fn(Self) -> Self) -> Self {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let mut seen = Self::load(at);
+            loop {
+                match Self::compare_exchange(at, seen, f(seen)) {
+                    Ok(before) => return before,
+                    Err(now) => seen = now,
+                }
+            }
+        }
+    }
+}
+
+macro_rules! atom {
+    ($integer:ty, $atomic:ty, $log2:literal) => {
+        impl Atom for $integer {
+            const LOG2: u16 = $log2;
+
+            #[inline]
+            unsafe fn load(at: *mut Self) -> Self {
+                // SAFETY: the caller's promise.
+                unsafe { <$atomic>::from_ptr(at) }.load(Ordering::SeqCst)
+            }
+
+            #[inline]
+            unsafe fn swap(at: *mut Self, new: Self) -> Self {
+                // SAFETY: the caller's promise.
+                unsafe { <$atomic>::from_ptr(at) }.swap(new, Ordering::SeqCst)
+            }
+
+            #[inline]
+            unsafe fn compare_exchange(at: *mut Self, expected: Self, new: Self) -> Result<Self, Self> {
+                // SAFETY: the caller's promise.
+                let atomic = unsafe { <$atomic>::from_ptr(at) };
+                atomic.compare_exchange(expected, new, Ordering::SeqCst, Ordering::SeqCst)
+            }
+        }
+    };
+}
+
+atom!(u8, AtomicU8, 0);
+atom!(u16, AtomicU16, 1);
+atom!(u32, AtomicU32, 2);
+atom!(u64, AtomicU64, 3);
+
+impl Atom for u128 {
+    const LOG2: u16 = 4;
+
+    unsafe fn load(at: *mut Self) -> Self {
+        // SAFETY: the caller's promise. Storing zero over zero changes nothing.
+        unsafe { sys::machine::compare_exchange_16(at, 0, 0) }
+    }
+
+    unsafe fn swap(at: *mut Self, new: Self) -> Self {
+        // SAFETY: the caller's promise.
+        unsafe { Self::update(at, |_| new) }
+    }
+
+    unsafe fn compare_exchange(at: *mut Self, expected: Self, new: Self) -> Result<Self, Self> {
+        // SAFETY: the caller's promise.
+        let found = unsafe { sys::machine::compare_exchange_16(at, expected, new) };
+        if found == expected { Ok(found) } else { Err(found) }
+    }
+}
+
+/// `load(at, order)`.
+pub(crate) unsafe extern "C" fn on_load<T: Atom>(at: *mut T, order: u32, pc: usize) -> T {
+    perform(pc, at as usize, T::LOG2, || Outcome {
+        // SAFETY: the program's own atomic operation.
+        result: unsafe { T::load(at) },
+        mode: Mode::Read,
+        order: MemoryOrder::from_abi(order),
+    })
+}
+
+/// `store(at, value, order)`.
+pub(crate) unsafe extern "C" fn on_store<T: Atom>(at: *mut T, value: T, order: u32, pc: usize) {
+    perform(pc, at as usize, T::LOG2, || {
+        // SAFETY: the program's own atomic operation.
+        unsafe { T::swap(at, value) };
+        Outcome { result: (), mode: Mode::Write, order: MemoryOrder::from_abi(order) }
+    });
+}
+
+/// `exchange(at, value, order)`.
+pub(crate) unsafe extern "C" fn on_exchange<T: Atom>(at: *mut T, value: T, order: u32, pc: usize) -> T {
+    perform(pc, at as usize, T::LOG2, || Outcome {
+        // SAFETY: the program's own atomic operation.
+        result: unsafe { T::swap(at, value) },
+        mode: Mode::ReadWrite,
+        order: MemoryOrder::from_abi(order),
+    })
+}
+
+/// The arithmetic of a `fetch_…` operation.
+pub(crate) trait Change<T> {
+    fn change(old: T, operand: T) -> T;
+}
+
+macro_rules! change {
+    ($name:ident, |$old:ident, $operand:ident| $body:expr) => {
+        pub(crate) struct $name;
+        change!(@ $name, u8, |$old, $operand| $body);
+        change!(@ $name, u16, |$old, $operand| $body);
+        change!(@ $name, u32, |$old, $operand| $body);
+        change!(@ $name, u64, |$old, $operand| $body);
+        change!(@ $name, u128, |$old, $operand| $body);
+    };
+    (@ $name:ident, $integer:ty, |$old:ident, $operand:ident| $body:expr) => {
+        impl Change<$integer> for $name {
+            #[inline]
+            fn change($old: $integer, $operand: $integer) -> $integer {
+                $body
+            }
+        }
+    };
+}
+
+change!(Add, |old, operand| old.wrapping_add(operand));
+change!(Sub, |old, operand| old.wrapping_sub(operand));
+change!(And, |old, operand| old & operand);
+change!(Or, |old, operand| old | operand);
+change!(Xor, |old, operand| old ^ operand);
+change!(Nand, |old, operand| !(old & operand));
+
+/// `fetch_…(at, operand, order)`.
+pub(crate) unsafe extern "C" fn on_fetch<T: Atom, C: Change<T>>(
+    at: *mut T,
+    operand: T,
+    order: u32,
+    pc: usize,
+) -> T {
+    perform(pc, at as usize, T::LOG2, || Outcome {
+        // SAFETY: the program's own atomic operation.
+        result: unsafe { T::update(at, |old| C::change(old, operand)) },
+        mode: Mode::ReadWrite,
+        order: MemoryOrder::from_abi(order),
+    })
+}
+
+/// A failed compare-exchange is a load with the failure order.
+fn exchanged<T>(result: Result<T, T>, order: u32, failure: u32) -> Outcome<Result<T, T>> {
+    match result {
+        Ok(_) => Outcome { result, mode: Mode::ReadWrite, order: MemoryOrder::from_abi(order) },
+        Err(_) => Outcome { result, mode: Mode::Read, order: MemoryOrder::from_abi(failure) },
+    }
+}
+
+/// `compare_exchange_val(at, expected, new, order, failure)`: gives what was there.
+pub(crate) unsafe extern "C" fn on_exchange_value<T: Atom>(
+    at: *mut T,
+    expected: T,
+    new: T,
+    order: u32,
+    failure: u32,
+    pc: usize,
+) -> T {
+    let result = perform(pc, at as usize, T::LOG2, || {
+        // SAFETY: the program's own atomic operation.
+        exchanged(unsafe { T::compare_exchange(at, expected, new) }, order, failure)
+    });
+    result.unwrap_or_else(|found| found)
+}
+
+/// `compare_exchange_strong(at, &expected, new, order, failure)`: gives whether it succeeded,
+/// and stores what it found in `expected` if not.
+pub(crate) unsafe extern "C" fn on_exchange_flag<T: Atom>(
+    at: *mut T,
+    expected: *mut T,
+    new: T,
+    order: u32,
+    failure: u32,
+    pc: usize,
+) -> bool {
+    let result = perform(pc, at as usize, T::LOG2, || {
+        // SAFETY: the program's own atomic operation; `expected` is its own variable.
+        exchanged(unsafe { T::compare_exchange(at, expected.read_unaligned(), new) }, order, failure)
+    });
+    if let Err(found) = result {
+        // SAFETY: as above.
+        unsafe { expected.write_unaligned(found) };
+    }
+    result.is_ok()
+}
+
+/// [`on_exchange_value`] for 16 bytes, whose arguments leave no register for the caller.
+pub(crate) unsafe extern "C" fn on_exchange_value_16(
+    at: *mut u128,
+    expected: u128,
+    new: u128,
+    order: u32,
+    failure: u32,
+) -> u128 {
+    let pc = sys::machine::caller_word();
+    // SAFETY: passed on.
+    unsafe { on_exchange_value(at, expected, new, order, failure, pc) }
+}
+
+/// [`on_exchange_flag`] for 16 bytes, whose arguments leave no register for the caller.
+pub(crate) unsafe extern "C" fn on_exchange_flag_16(
+    at: *mut u128,
+    expected: *mut u128,
+    new: u128,
+    order: u32,
+    failure: u32,
+) -> bool {
+    let pc = sys::machine::caller_word();
+    // SAFETY: passed on.
+    unsafe { on_exchange_flag(at, expected, new, order, failure, pc) }
+}
+
+/// `atomic_thread_fence(order)`.
+pub(crate) unsafe extern "C" fn on_fence(order: u32, pc: usize) {
+    fence(Ordering::SeqCst);
+    let order = MemoryOrder::from_abi(order);
+    if order != MemoryOrder::Relaxed {
+        log::event(pc, &Op::Fence(order));
+    }
+}
+
+/// Carries out a plain store that releases: a flag that library code sets and inlined code reads
+/// atomically, such as a static local's guard.
+pub(crate) fn release_store(pc: usize, address: usize, store: impl FnOnce()) {
+    perform(pc, address, 0, || {
+        store();
+        Outcome { result: (), mode: Mode::Write, order: MemoryOrder::Release }
+    });
+}

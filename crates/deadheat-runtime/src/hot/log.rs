@@ -1,0 +1,351 @@
+//! Appending to the calling thread's stream.
+//!
+//! Invariant: whatever instruction the process is killed at, the stream ends with a whole record:
+//! bytes behind the last record are zero, zero ends a block, and a record's first byte is stored
+//! last (or the whole record with one store).
+
+use core::sync::atomic::{AtomicU64, Ordering, compiler_fence};
+
+use deadheat_core::access::{Access, Mode};
+use deadheat_core::codec::{Key, MAX_EVENT, put_varint, tag};
+use deadheat_core::event::Op;
+use deadheat_core::kind::Kind;
+
+use super::thread::{self, Busy, Frame, Thread};
+use crate::cold;
+
+/// The one counter that orders all synchronisation events of the process.
+static STAMP: AtomicU64 = AtomicU64::new(1);
+
+/// A fresh stamp. Taken before a release takes effect and after an acquire did.
+#[inline(always)]
+pub(crate) fn next_stamp() -> u64 {
+    STAMP.fetch_add(1, Ordering::SeqCst)
+}
+
+/// Room that one event and its stamp, extra number and the eight bytes of a wide store may need.
+pub(crate) const ROOM: usize = MAX_EVENT + 32;
+
+/// Records an access when the quick way does not apply.
+///
+/// # Safety
+/// `thread` is the calling thread's.
+#[cold]
+#[inline(never)]
+pub(crate) unsafe fn plain(thread: *mut Thread, key: Key, address: u64) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        if (*thread).internal != 0 || ignored(thread, key.kind()) {
+            return;
+        }
+        let Some(stream) = stream_of(thread) else { return };
+        let _busy = Busy::new(stream);
+        append(stream, key, address, None, None);
+    }
+}
+
+/// Records an access that the codec did not predict; `busy` is set already.
+///
+/// # Safety
+/// `thread` is the calling thread's, and its stack is told.
+#[cold]
+#[inline(never)]
+pub(crate) unsafe fn plain_unpredicted(thread: *mut Thread, key: Key, address: u64) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        append(thread, key, address, None, None);
+        compiler_fence(Ordering::SeqCst);
+        (*thread).busy = 0;
+    }
+}
+
+/// The block is full: takes another.
+///
+/// # Safety
+/// `thread` is the calling thread's.
+#[cold]
+#[inline(never)]
+pub(crate) unsafe fn block_full(thread: *mut Thread) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let _busy = Busy::new(thread);
+        cold::block::next(thread);
+    }
+}
+
+/// Whether the program asked not to see accesses of this kind now.
+unsafe fn ignored(thread: *mut Thread, kind: Kind) -> bool {
+    // SAFETY: `thread` is the calling thread's.
+    unsafe {
+        let state = &*thread;
+        if state.ignore_reads | state.ignore_writes == 0 {
+            return false;
+        }
+        match kind.unpack(0, 1) {
+            Some(Op::Access(Access { mode: Mode::Read, .. })) => state.ignore_reads != 0,
+            Some(Op::Access(_)) => state.ignore_writes != 0,
+            _ => false,
+        }
+    }
+}
+
+/// The stream to append to: the thread's own, or its second one if a hook was interrupted.
+pub(crate) unsafe fn stream_of(thread: *mut Thread) -> Option<*mut Thread> {
+    // SAFETY: `thread` is the calling thread's.
+    unsafe {
+        if (*thread).busy == 0 {
+            return Some(thread);
+        }
+        let nested = cold::threads::nested(thread)?;
+        // A handler that interrupts the recording of another handler has no stream: its
+        // accesses are lost, its effects on the program are not.
+        ((*nested).busy == 0).then_some(nested)
+    }
+}
+
+/// Records an event with a stamp taken now. An access to a range goes to [`range`].
+#[inline]
+pub(crate) fn event(pc: usize, op: &Op) {
+    let Some(thread) = thread::current() else { return };
+    // SAFETY: `current` gives the calling thread's own state.
+    unsafe { event_of(thread, pc, op) }
+}
+
+/// [`event`] for a thread that is known to be the calling one.
+///
+/// # Safety
+/// `thread` is the calling thread's.
+pub(crate) unsafe fn event_of(thread: *mut Thread, pc: usize, op: &Op) {
+    let Some((kind, address, extra)) = Kind::pack(op) else { return };
+    // SAFETY: the caller's promise.
+    unsafe {
+        if (*thread).internal != 0 || ((*thread).ignore_sync != 0 && is_ordering(op)) {
+            return;
+        }
+        let Some(stream) = stream_of(thread) else { return };
+        let _busy = Busy::new(stream);
+        let extra = kind.has_extra().then_some(extra);
+        let stamp = kind.stamped().then(next_stamp);
+        append(stream, Key::new(pc as u64, kind), address, extra, stamp);
+    }
+}
+
+/// Whether `__tsan_ignore_sync`-like annotations hide the event.
+fn is_ordering(op: &Op) -> bool {
+    matches!(op, Op::Acquire { .. } | Op::Release { .. } | Op::Signal { .. } | Op::Wait { .. } | Op::Fence(_))
+}
+
+/// Records an access to a range of bytes: a memory or string function, a buffer of a system call.
+#[inline]
+pub(crate) fn range(pc: usize, access: &Access) {
+    if access.size == 0 {
+        return;
+    }
+    let Some(thread) = thread::current() else { return };
+    // SAFETY: `current` gives the calling thread's own state.
+    unsafe {
+        if (*thread).internal != 0 {
+            return;
+        }
+        let kind = Kind::range(access.mode, access.via);
+        if ignored(thread, kind) {
+            return;
+        }
+        let Some(stream) = stream_of(thread) else { return };
+        let _busy = Busy::new(stream);
+        append(stream, Key::new(pc as u64, kind), access.address, Some(access.size), None);
+    }
+}
+
+/// Appends one event, after the calls and returns that led to it.
+///
+/// # Safety
+/// `stream` is the calling thread's and marked busy.
+pub(crate) unsafe fn append(
+    stream: *mut Thread,
+    key: Key,
+    address: u64,
+    extra: Option<u64>,
+    stamp: Option<u64>,
+) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        tell_stack(stream);
+        let state = &mut *stream;
+        if state.at.is_null() {
+            return;
+        }
+        let mut head = [0u8; MAX_EVENT];
+        let mut len = state.predictor.encode(key, address, &mut head);
+        if let Some(extra) = extra {
+            len = put_varint(extra, &mut head, len);
+        }
+        if let Some(stamp) = stamp {
+            len = put_varint(stamp.wrapping_sub(state.stamp), &mut head, len);
+            state.stamp = stamp;
+        }
+        store(state, &head[..len]);
+        if state.at > state.limit {
+            cold::block::next(stream);
+        }
+    }
+}
+
+/// Tells the trace which functions were left and entered since the last event.
+///
+/// # Safety
+/// `stream` is the calling thread's and marked busy.
+pub(crate) unsafe fn tell_stack(stream: *mut Thread) {
+    // SAFETY: the caller's promise; frames below `top` are filled.
+    unsafe {
+        let state = &mut *stream;
+        if state.at.is_null() {
+            return;
+        }
+        let left = state.told.offset_from(state.low) as usize;
+        if left > 0 {
+            if left <= 8 {
+                store(state, &[tag::POP | (left - 1) as u8]);
+            } else {
+                let mut record = [0u8; 12];
+                record[0] = tag::POP_MANY;
+                let len = put_varint(left as u64, &mut record, 1);
+                store(state, &record[..len]);
+            }
+        }
+        let mut frame: *mut Frame = state.low;
+        state.told = state.low;
+        while frame < state.top {
+            let mut record = [0u8; MAX_EVENT];
+            let len = state.predictor.encode_call((*frame).call, &mut record);
+            store(state, &record[..len]);
+            frame = frame.add(1);
+            state.told = frame;
+            state.low = frame;
+            if state.at > state.limit {
+                cold::block::next(stream);
+                if state.at.is_null() {
+                    return;
+                }
+            }
+        }
+        state.low = state.told;
+        if state.ignore_reads | state.ignore_writes | state.internal == 0 {
+            state.clean = state.told;
+        }
+    }
+}
+
+/// Stores one record, its first byte last.
+#[inline(always)]
+unsafe fn store(state: &mut Thread, record: &[u8]) {
+    // SAFETY: the block has `ROOM` behind `limit`, and no record is longer.
+    unsafe {
+        let at = state.at;
+        core::ptr::copy_nonoverlapping(record.as_ptr().add(1), at.add(1), record.len() - 1);
+        compiler_fence(Ordering::SeqCst);
+        at.write_volatile(record[0]);
+        state.at = at.add(record.len());
+    }
+}
+
+/// Counts one more of the atomic load that was recorded last, if nothing came in between.
+///
+/// # Safety
+/// `stream` is the calling thread's and marked busy.
+pub(crate) unsafe fn repeat(stream: *mut Thread, key: Key, address: u64, version: u64) -> bool {
+    const RECORD: usize = 6;
+    // SAFETY: the caller's promise; a repeat record is within the present block.
+    unsafe {
+        let state = &mut *stream;
+        let spin = &mut state.spin;
+        if state.at != spin.end
+            || spin.key != key.0
+            || spin.address != address
+            || spin.version != version
+            || state.top != state.told
+            || state.low != state.told
+            || state.at.is_null()
+        {
+            return false;
+        }
+        if spin.repeat.is_null() {
+            let at = state.at;
+            for i in 1..RECORD {
+                at.add(i).write_volatile(padded_varint(1)[i - 1]);
+            }
+            compiler_fence(Ordering::SeqCst);
+            at.write_volatile(tag::REPEAT);
+            spin.repeat = at;
+            spin.times = 1;
+            state.at = at.add(RECORD);
+            spin.end = state.at;
+            if state.at > state.limit {
+                cold::block::next(stream);
+            }
+        } else {
+            if spin.times == u32::MAX {
+                return false;
+            }
+            spin.times += 1;
+            let bytes = padded_varint(spin.times);
+            // One store of the four low digits; the fifth changes once in 2^28 times.
+            spin.repeat.add(5).write_volatile(bytes[4]);
+            spin.repeat
+                .add(1)
+                .cast::<u32>()
+                .write_unaligned(u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]));
+        }
+        true
+    }
+}
+
+/// A number as a varint of five bytes, whatever its size, so that it can be changed in place.
+fn padded_varint(number: u32) -> [u8; 5] {
+    let digit = |i: u32| (number >> (7 * i) & 0x7f) as u8;
+    [digit(0) | 0x80, digit(1) | 0x80, digit(2) | 0x80, digit(3) | 0x80, digit(4)]
+}
+
+/// Remembers the atomic load that was recorded last, for [`repeat`].
+///
+/// # Safety
+/// `stream` is the calling thread's and marked busy.
+pub(crate) unsafe fn remember_load(stream: *mut Thread, key: Key, address: u64, version: u64) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let state = &mut *stream;
+        state.spin = thread::Spin {
+            key: key.0,
+            address,
+            version,
+            end: state.at,
+            repeat: core::ptr::null_mut(),
+            times: 0,
+        };
+    }
+}
+
+/// Appends the thread's name.
+pub(crate) fn name(thread: *mut Thread, name: &[u8]) {
+    // SAFETY: called with the calling thread's own state.
+    unsafe {
+        let Some(stream) = stream_of(thread) else { return };
+        let _busy = Busy::new(stream);
+        let state = &mut *stream;
+        if state.at.is_null() || name.len() > MAX_NAME {
+            return;
+        }
+        let mut record = [0u8; 2 + MAX_NAME];
+        record[0] = tag::NAME;
+        record[1] = name.len() as u8;
+        record[2..2 + name.len()].copy_from_slice(name);
+        store(state, &record[..2 + name.len()]);
+        if state.at > state.limit {
+            cold::block::next(stream);
+        }
+    }
+}
+
+/// The longest thread name that the kernel keeps, and then some.
+const MAX_NAME: usize = 31;
+const _: () = assert!(MAX_NAME + 2 <= ROOM && MAX_EVENT + 8 <= ROOM);

@@ -1,0 +1,156 @@
+//! What the runtime knows of the calling thread.
+//!
+//! Invariant: only the thread itself (and a signal handler on it) touches its `Thread`. A handler
+//! that interrupts a hook finds `busy` set and records into the thread's second stream instead.
+
+use core::sync::atomic::{Ordering, compiler_fence};
+
+use deadheat_core::codec::Predictor;
+
+use crate::sys;
+
+/// The thread word before the first hook of a thread.
+pub(crate) const UNKNOWN: usize = 0;
+/// The thread word of a thread that is not watched (any more).
+pub(crate) const UNWATCHED: usize = 1;
+
+/// A function that was entered and not left.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(crate) struct Frame {
+    /// Where it was called: the return address.
+    pub(crate) call: u64,
+    /// The stack pointer in its entry hook, by which `longjmp` knows what it leaves.
+    pub(crate) stack: u64,
+}
+
+/// How many functions a thread can have entered at once before deeper ones are no longer told
+/// apart (they keep the call sites of the outer ones).
+pub(crate) const MAX_FRAMES: usize = 1 << 16;
+
+/// One watched thread.
+#[repr(C)]
+pub(crate) struct Thread {
+    /// Set while a hook of this thread changes what is below.
+    pub(crate) busy: u32,
+    /// Above zero while the runtime itself, or what it called, is running: nothing is recorded.
+    pub(crate) internal: u32,
+    /// Where the next record goes.
+    pub(crate) at: *mut u8,
+    /// A record that would begin behind this needs a new block first.
+    pub(crate) limit: *mut u8,
+    /// The next free frame.
+    pub(crate) top: *mut Frame,
+    /// Equal to `top` exactly if a plain access may be appended without a further question: the
+    /// trace has this stack, and nothing is to be ignored.
+    pub(crate) clean: *mut Frame,
+    /// The lowest `top` since the stack was last told to the trace.
+    pub(crate) low: *mut Frame,
+    /// The `top` that the trace knows.
+    pub(crate) told: *mut Frame,
+    /// The first frame.
+    pub(crate) frames: *mut Frame,
+    /// Behind the last frame.
+    pub(crate) frames_end: *mut Frame,
+    /// Functions entered beyond the last frame.
+    pub(crate) too_deep: u64,
+    /// The stream's last stamp.
+    pub(crate) stamp: u64,
+    /// The last atomic load, for telling a spin.
+    pub(crate) spin: Spin,
+    /// The thread's number in the trace.
+    pub(crate) id: u32,
+    /// The stream's number.
+    pub(crate) stream: u32,
+    /// Number of the stream's next block.
+    pub(crate) sequence: u32,
+    /// Depth of `AnnotateIgnoreReadsBegin`.
+    pub(crate) ignore_reads: u32,
+    /// Depth of `AnnotateIgnoreWritesBegin`.
+    pub(crate) ignore_writes: u32,
+    /// Depth of ignored synchronisation.
+    pub(crate) ignore_sync: u32,
+    /// The present block.
+    pub(crate) block: *mut u8,
+    /// Its size.
+    pub(crate) block_size: usize,
+    /// The stream for handlers that interrupt a hook; none until one does.
+    pub(crate) nested: *mut Thread,
+    /// Lowest address of the thread's stack, and the address behind it (0: unknown).
+    pub(crate) stack: (u64, u64),
+    /// How often the thread's end was put off to let other destructors run first.
+    pub(crate) destructor_rounds: usize,
+    /// What `pthread_create` was given.
+    pub(crate) start: (usize, usize),
+    /// Next in a list of unused ones.
+    pub(crate) next: *mut Thread,
+    /// The stream's codec.
+    pub(crate) predictor: Predictor,
+}
+
+/// The last atomic load that was recorded.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(crate) struct Spin {
+    pub(crate) key: u64,
+    pub(crate) address: u64,
+    /// How often the stripe had been written to.
+    pub(crate) version: u64,
+    /// Where its record ended; equal to `Thread::at` if it is the last one.
+    pub(crate) end: *mut u8,
+    /// Where the repeat record behind it begins, or null.
+    pub(crate) repeat: *mut u8,
+    pub(crate) times: u32,
+}
+
+/// The calling thread if it is watched. Attaches it if it is not known yet.
+#[inline(always)]
+pub(crate) fn current() -> Option<*mut Thread> {
+    let word = sys::machine::thread_word();
+    if word > UNWATCHED { Some(word as *mut Thread) } else { unknown(word) }
+}
+
+#[cold]
+#[inline(never)]
+fn unknown(word: usize) -> Option<*mut Thread> {
+    if word == UNKNOWN { crate::cold::start::attach() } else { None }
+}
+
+/// Marks the thread busy while it lives, and orders the mark for handlers on the same thread.
+pub(crate) struct Busy(*mut Thread);
+
+impl Busy {
+    /// # Safety
+    /// `thread` is the calling thread's.
+    #[inline(always)]
+    pub(crate) unsafe fn new(thread: *mut Thread) -> Busy {
+        // SAFETY: the caller's promise.
+        unsafe { (*thread).busy = 1 };
+        compiler_fence(Ordering::SeqCst);
+        Busy(thread)
+    }
+}
+
+impl Drop for Busy {
+    #[inline(always)]
+    fn drop(&mut self) {
+        compiler_fence(Ordering::SeqCst);
+        // SAFETY: as in `new`; the thread outlives its hook.
+        unsafe { (*self.0).busy = 0 };
+    }
+}
+
+/// Runs `body` as the runtime's own: what it calls is not recorded.
+pub(crate) fn internal<R>(body: impl FnOnce() -> R) -> R {
+    let word = sys::machine::thread_word();
+    if word <= UNWATCHED {
+        return body();
+    }
+    let thread = word as *mut Thread;
+    // SAFETY: the word is the calling thread's `Thread`.
+    unsafe { (*thread).internal += 1 };
+    let result = body();
+    // SAFETY: as above.
+    unsafe { (*thread).internal -= 1 };
+    result
+}

@@ -1,0 +1,23 @@
+//! libc by family. An interceptor of `X` is exported as `dh_wrap_X`; the link renames it.
+//!
+//! Order of things: what releases is recorded before the real call, what acquires after it.
+
+/// Exports an interceptor: `dh_wrap_NAME(arguments…)`, with the caller's return address as `$pc`.
+macro_rules! intercept {
+    ($(#[$doc:meta])* fn $export:ident / $inner:ident ($($argument:ident: $type:ty),* $(,)?) $(-> $result:ty)?; $pc:ident $body:block) => {
+        intercept!(@shim [$($argument)*] $export, $inner);
+
+        $(#[$doc])*
+        unsafe extern "C" fn $inner($($argument: $type,)* $pc: usize) $(-> $result)? {
+            $body
+        }
+    };
+    (@shim [] $export:ident, $inner:ident) => { shim!($export, "rdi", $inner); };
+    (@shim [$a:ident] $export:ident, $inner:ident) => { shim!($export, "rsi", $inner); };
+    (@shim [$a:ident $b:ident] $export:ident, $inner:ident) => { shim!($export, "rdx", $inner); };
+    (@shim [$a:ident $b:ident $c:ident] $export:ident, $inner:ident) => { shim!($export, "rcx", $inner); };
+    (@shim [$a:ident $b:ident $c:ident $d:ident] $export:ident, $inner:ident) => { shim!($export, "r8", $inner); };
+    (@shim [$a:ident $b:ident $c:ident $d:ident $e:ident] $export:ident, $inner:ident) => { shim!($export, "r9", $inner); };
+}
+
+mod thread;

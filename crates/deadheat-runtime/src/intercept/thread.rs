@@ -1,0 +1,154 @@
+//! Threads: create, join, exit, names.
+
+use core::ffi::{c_char, c_int, c_void};
+
+use deadheat_core::event::Op;
+use deadheat_core::ids::ThreadId;
+
+use crate::abi::annotate::name_current;
+use crate::cold::{start, threads};
+use crate::hot::log;
+use crate::sys::c::{self, Pthread};
+
+type Routine = unsafe extern "C" fn(*mut c_void) -> *mut c_void;
+type Create = unsafe extern "C" fn(*mut Pthread, *const c_void, Routine, *mut c_void) -> c_int;
+
+intercept! {
+    /// `pthread_create`
+    fn dh_wrap_pthread_create / pthread_create(
+        thread: *mut Pthread, attributes: *const c_void, routine: Routine, argument: *mut c_void,
+    ) -> c_int; pc {
+        let real = real!("pthread_create", Create);
+        // SAFETY: the program's own arguments, or ours in their place.
+        unsafe {
+            let child = if start::recording() {
+                threads::prepare_child(pc, routine as usize, argument as usize)
+            } else {
+                None
+            };
+            let Some(child) = child else { return real(thread, attributes, routine, argument) };
+            let (first, data) = child.start();
+            let id = child.id();
+            let result = crate::hot::thread::internal(|| real(thread, attributes, first, data));
+            if result == 0 {
+                child.created(id, *thread);
+            } else {
+                child.failed();
+            }
+            result
+        }
+    }
+}
+
+/// Waits for a thread with `wait` and records the join if that succeeded.
+fn join(pc: usize, thread: Pthread, wait: impl FnOnce() -> c_int) -> c_int {
+    if !start::recording() {
+        return wait();
+    }
+    // The name may be given to another thread as soon as the wait is over.
+    let before = threads::id_of(thread);
+    let result = wait();
+    if result == 0 {
+        if let Some(id) = before.or_else(|| threads::id_of(thread)) {
+            log::event(pc, &Op::Join { child: ThreadId(id) });
+            threads::forget(thread, id);
+        }
+    }
+    result
+}
+
+type Join = unsafe extern "C" fn(Pthread, *mut *mut c_void) -> c_int;
+type JoinTimed = unsafe extern "C" fn(Pthread, *mut *mut c_void, *const c_void) -> c_int;
+type JoinClock = unsafe extern "C" fn(Pthread, *mut *mut c_void, c_int, *const c_void) -> c_int;
+
+intercept! {
+    /// `pthread_join`
+    fn dh_wrap_pthread_join / pthread_join(thread: Pthread, value: *mut *mut c_void) -> c_int; pc {
+        // SAFETY: passed on.
+        join(pc, thread, || unsafe { real!("pthread_join", Join)(thread, value) })
+    }
+}
+
+intercept! {
+    /// `pthread_tryjoin_np`
+    fn dh_wrap_pthread_tryjoin_np / pthread_tryjoin_np(
+        thread: Pthread, value: *mut *mut c_void,
+    ) -> c_int; pc {
+        // SAFETY: passed on.
+        join(pc, thread, || unsafe { real!("pthread_tryjoin_np", Join)(thread, value) })
+    }
+}
+
+intercept! {
+    /// `pthread_timedjoin_np`
+    fn dh_wrap_pthread_timedjoin_np / pthread_timedjoin_np(
+        thread: Pthread, value: *mut *mut c_void, until: *const c_void,
+    ) -> c_int; pc {
+        // SAFETY: passed on.
+        join(pc, thread, || unsafe { real!("pthread_timedjoin_np", JoinTimed)(thread, value, until) })
+    }
+}
+
+intercept! {
+    /// `pthread_clockjoin_np`
+    fn dh_wrap_pthread_clockjoin_np / pthread_clockjoin_np(
+        thread: Pthread, value: *mut *mut c_void, clock: c_int, until: *const c_void,
+    ) -> c_int; pc {
+        // SAFETY: passed on.
+        join(pc, thread, || unsafe {
+            real!("pthread_clockjoin_np", JoinClock)(thread, value, clock, until)
+        })
+    }
+}
+
+/// A C11 start routine gives an `int`.
+type Routine11 = unsafe extern "C" fn(*mut c_void) -> c_int;
+type Create11 = unsafe extern "C" fn(*mut Pthread, Routine11, *mut c_void) -> c_int;
+
+intercept! {
+    /// `thrd_create`: the C library runs the routine as a thread of its own making, so it is
+    /// passed on as a POSIX thread whose result is the `int`.
+    fn dh_wrap_thrd_create / thrd_create(
+        thread: *mut Pthread, routine: Routine11, argument: *mut c_void,
+    ) -> c_int; pc {
+        const THRD_ERROR: c_int = 2;
+        const THRD_NOMEM: c_int = 3;
+        const ENOMEM: c_int = 12;
+        // SAFETY: passed on. The C library's `thrd_join` reads the thread's result as a pointer
+        // whose low half is the `int`, whichever way the thread was made.
+        unsafe {
+            if !start::recording() {
+                return real!("thrd_create", Create11)(thread, routine, argument);
+            }
+            let routine = core::mem::transmute::<Routine11, Routine>(routine);
+            match pthread_create(thread, core::ptr::null(), routine, argument, pc) {
+                0 => 0,
+                ENOMEM => THRD_NOMEM,
+                _ => THRD_ERROR,
+            }
+        }
+    }
+}
+
+intercept! {
+    /// `thrd_join`
+    fn dh_wrap_thrd_join / thrd_join(thread: Pthread, value: *mut c_int) -> c_int; pc {
+        type Real = unsafe extern "C" fn(Pthread, *mut c_int) -> c_int;
+        // SAFETY: passed on.
+        join(pc, thread, || unsafe { real!("thrd_join", Real)(thread, value) })
+    }
+}
+
+intercept! {
+    /// `pthread_setname_np`
+    fn dh_wrap_pthread_setname_np / pthread_setname_np(thread: Pthread, name: *const c_char) -> c_int; _pc {
+        type Real = unsafe extern "C" fn(Pthread, *const c_char) -> c_int;
+        // SAFETY: passed on; the name is the program's text.
+        unsafe {
+            if start::recording() && thread == c::pthread_self() {
+                name_current(name);
+            }
+            real!("pthread_setname_np", Real)(thread, name)
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! Raw system calls: no `errno`, no cancellation point, no libc.
+
+use super::machine::{number, syscall};
+
+/// An error of a system call: its number.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Errno(pub(crate) i32);
+
+pub(crate) const ENOSYS: i32 = 38;
+pub(crate) const EOPNOTSUPP: i32 = 95;
+pub(crate) const EEXIST: i32 = 17;
+pub(crate) const EINTR: i32 = 4;
+
+fn result(value: isize) -> Result<usize, Errno> {
+    if value < 0 { Err(Errno(-value as i32)) } else { Ok(value as usize) }
+}
+
+const PROT_READ_WRITE: usize = 3;
+const MAP_SHARED: usize = 1;
+const MAP_PRIVATE: usize = 2;
+const MAP_ANONYMOUS: usize = 0x20;
+const MAP_NORESERVE: usize = 0x4000;
+const MAP_POPULATE: usize = 0x8000;
+
+/// Fresh zero pages of the runtime's own.
+pub(crate) fn map_anonymous(size: usize) -> Result<*mut u8, Errno> {
+    let flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    // SAFETY: a new mapping where the kernel finds room disturbs nothing.
+    result(unsafe { syscall(number::MMAP, [0, size, PROT_READ_WRITE, flags, usize::MAX, 0]) })
+        .map(|address| address as *mut u8)
+}
+
+/// Part of a file, shared with it.
+pub(crate) fn map_file(file: i32, offset: u64, size: usize, populate: bool) -> Result<*mut u8, Errno> {
+    let flags = MAP_SHARED | if populate { MAP_POPULATE } else { 0 };
+    let arguments = [0, size, PROT_READ_WRITE, flags, file as usize, offset as usize];
+    // SAFETY: a new mapping where the kernel finds room disturbs nothing.
+    result(unsafe { syscall(number::MMAP, arguments) }).map(|address| address as *mut u8)
+}
+
+/// Gives back a mapping of the runtime's own.
+///
+/// # Safety
+/// Nothing uses the range any more.
+pub(crate) unsafe fn unmap(address: *mut u8, size: usize) {
+    // SAFETY: the caller's promise. It cannot fail for a mapping of ours.
+    unsafe { syscall(number::MUNMAP, [address as usize, size, 0, 0, 0, 0]) };
+}
+
+/// Makes private pages of the runtime's own zero again without touching them.
+///
+/// # Safety
+/// Nothing relies on the range's content.
+pub(crate) unsafe fn forget_pages(address: *mut u8, size: usize) {
+    const MADV_DONTNEED: usize = 4;
+    // SAFETY: the caller's promise.
+    unsafe { syscall(number::MADVISE, [address as usize, size, MADV_DONTNEED, 0, 0, 0]) };
+}
+
+/// Reserves space of a file, so that touching its mapping later cannot fail.
+pub(crate) fn allocate_file(file: i32, offset: u64, size: usize) -> Result<(), Errno> {
+    // SAFETY: plain numbers.
+    let reserved =
+        result(unsafe { syscall(number::FALLOCATE, [file as usize, 0, offset as usize, size, 0, 0]) });
+    match reserved {
+        Err(Errno(EOPNOTSUPP | ENOSYS)) => write_zeros(file, offset, size),
+        Err(Errno(EINTR)) => allocate_file(file, offset, size),
+        other => other.map(|_| ()),
+    }
+}
+
+/// Reserves space by writing it, for file systems that know no other way.
+fn write_zeros(file: i32, offset: u64, size: usize) -> Result<(), Errno> {
+    static ZEROS: [u8; 4096] = [0; 4096];
+    let mut done = 0;
+    while done < size {
+        let len = ZEROS.len().min(size - done);
+        let arguments = [file as usize, ZEROS.as_ptr() as usize, len, offset as usize + done, 0, 0];
+        // SAFETY: the buffer is `len` bytes long.
+        match result(unsafe { syscall(number::PWRITE64, arguments) }) {
+            Ok(0) => return Err(Errno(28)),
+            Ok(written) => done += written,
+            Err(Errno(EINTR)) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Creates a file for reading and writing; fails if it exists. The descriptor is moved above the
+/// low numbers, which programs expect to be handed out in order.
+///
+/// # Safety
+/// `path` ends with a NUL.
+pub(crate) unsafe fn create_file(path: *const u8) -> Result<i32, Errno> {
+    const AT_FDCWD: usize = -100isize as usize;
+    const CREATE_NEW: usize = 0o2 | 0o100 | 0o200 | 0o2000000;
+    const F_DUPFD_CLOEXEC: usize = 1030;
+    const FIRST_DESCRIPTOR: usize = 200;
+    // SAFETY: the caller's promise for the path.
+    let low = result(unsafe { syscall(number::OPENAT, [AT_FDCWD, path as usize, CREATE_NEW, 0o644, 0, 0]) })?;
+    // SAFETY: plain numbers.
+    let high = result(unsafe { syscall(number::FCNTL, [low, F_DUPFD_CLOEXEC, FIRST_DESCRIPTOR, 0, 0, 0]) });
+    match high {
+        Ok(high) => {
+            close(low as i32);
+            Ok(high as i32)
+        }
+        Err(_) => Ok(low as i32),
+    }
+}
+
+/// Opens a file for reading.
+///
+/// # Safety
+/// `path` ends with a NUL.
+pub(crate) unsafe fn open_file(path: *const u8) -> Result<i32, Errno> {
+    const AT_FDCWD: usize = -100isize as usize;
+    // SAFETY: the caller's promise for the path.
+    result(unsafe { syscall(number::OPENAT, [AT_FDCWD, path as usize, 0o2000000, 0, 0, 0]) })
+        .map(|file| file as i32)
+}
+
+/// Reads from a file.
+pub(crate) fn read_file(file: i32, buffer: &mut [u8]) -> Result<usize, Errno> {
+    let arguments = [file as usize, buffer.as_mut_ptr() as usize, buffer.len(), 0, 0, 0];
+    // SAFETY: the buffer is as long as said.
+    result(unsafe { syscall(number::READ, arguments) })
+}
+
+/// Sets a file's size.
+pub(crate) fn resize_file(file: i32, size: u64) -> Result<(), Errno> {
+    // SAFETY: plain numbers.
+    result(unsafe { syscall(number::FTRUNCATE, [file as usize, size as usize, 0, 0, 0, 0]) }).map(|_| ())
+}
+
+/// Closes a descriptor of the runtime's own.
+pub(crate) fn close(file: i32) {
+    // SAFETY: plain numbers.
+    unsafe { syscall(number::CLOSE, [file as usize, 0, 0, 0, 0, 0]) };
+}
+
+/// Writes a message to standard error.
+pub(crate) fn say(message: &[u8]) {
+    // SAFETY: the buffer is as long as said.
+    unsafe { syscall(number::WRITE, [2, message.as_ptr() as usize, message.len(), 0, 0, 0]) };
+}
+
+/// The process id.
+pub(crate) fn process_id() -> u32 {
+    // SAFETY: no arguments.
+    unsafe { syscall(number::GETPID, [0; 6]) as u32 }
+}
+
+/// Lets another thread run.
+pub(crate) fn yield_now() {
+    // SAFETY: no arguments.
+    unsafe { syscall(number::SCHED_YIELD, [0; 6]) };
+}
+
+/// Nanoseconds since 1970.
+pub(crate) fn now() -> u64 {
+    let mut time = [0u64; 2];
+    // SAFETY: the buffer holds a `timespec`.
+    unsafe { syscall(number::CLOCK_GETTIME, [0, time.as_mut_ptr() as usize, 0, 0, 0, 0]) };
+    time[0].wrapping_mul(1_000_000_000).wrapping_add(time[1])
+}
+
+/// Ends the process at once.
+pub(crate) fn exit(code: i32) -> ! {
+    loop {
+        // SAFETY: plain numbers; it does not return.
+        unsafe { syscall(number::EXIT_GROUP, [code as usize, 0, 0, 0, 0, 0]) };
+    }
+}
+
+/// Reads a symbolic link; gives the number of bytes, 0 if it cannot be read.
+pub(crate) fn read_link(path: &core::ffi::CStr, buffer: &mut [u8]) -> usize {
+    const AT_FDCWD: usize = -100isize as usize;
+    let arguments = [AT_FDCWD, path.as_ptr() as usize, buffer.as_mut_ptr() as usize, buffer.len(), 0, 0];
+    // SAFETY: the path ends with a NUL; the buffer is as long as said.
+    result(unsafe { syscall(number::READLINKAT, arguments) }).unwrap_or(0)
+}

@@ -1,0 +1,17 @@
+//! The system as one short list: raw calls, thread-local word, real functions.
+//!
+//! Invariant: machine-specific code is in `x86_64.rs` alone.
+
+#[macro_use]
+#[cfg(target_arch = "x86_64")]
+#[path = "x86_64.rs"]
+pub(crate) mod machine;
+
+#[macro_use]
+pub(crate) mod real;
+
+pub(crate) mod c;
+pub(crate) mod calls;
+mod memory;
+pub(crate) use calls::*;
+pub(crate) use real::{look_up, resolve};

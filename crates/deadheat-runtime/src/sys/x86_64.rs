@@ -1,0 +1,222 @@
+//! What only x86-64 knows: system calls, the thread-local words, return addresses, 16-byte
+//! atomics, where `longjmp` will land.
+
+use core::arch::asm;
+
+/// Number of this machine in ELF files.
+pub(crate) const ELF_MACHINE: u64 = 62;
+
+// The runtime is linked into executables only, so its thread-local words are at a fixed
+// distance from the thread pointer ("local exec").
+#[cfg(deadheat_object)]
+core::arch::global_asm!(
+    ".section .tbss.deadheat,\"awT\",@nobits",
+    ".p2align 3",
+    ".local deadheat_thread",
+    ".type deadheat_thread, @object",
+    ".size deadheat_thread, 16",
+    "deadheat_thread:",
+    ".zero 16",
+    ".text",
+);
+
+/// The calling thread's first word: its `Thread`, or one of the small numbers of `hot::thread`.
+#[cfg(deadheat_object)]
+#[inline(always)]
+pub(crate) fn thread_word() -> usize {
+    let word;
+    // SAFETY: reads the word defined above; the linker keeps the distance fixed.
+    unsafe {
+        asm!("mov {}, qword ptr fs:[deadheat_thread@tpoff]", out(reg) word,
+            options(nostack, preserves_flags, readonly));
+    }
+    word
+}
+
+/// Sets the calling thread's first word.
+#[cfg(deadheat_object)]
+#[inline(always)]
+pub(crate) fn set_thread_word(word: usize) {
+    // SAFETY: writes the word defined above.
+    unsafe {
+        asm!("mov qword ptr fs:[deadheat_thread@tpoff], {}", in(reg) word,
+            options(nostack, preserves_flags));
+    }
+}
+
+/// Takes the return address that [`shim_through_thread!`] left for the function it jumped to.
+#[cfg(deadheat_object)]
+#[inline(always)]
+pub(crate) fn caller_word() -> usize {
+    let word;
+    // SAFETY: reads the second word defined above.
+    unsafe {
+        asm!("mov {}, qword ptr fs:[deadheat_thread@tpoff + 8]", out(reg) word,
+            options(nostack, preserves_flags, readonly));
+    }
+    word
+}
+
+#[cfg(not(deadheat_object))]
+pub(crate) fn thread_word() -> usize {
+    1
+}
+
+#[cfg(not(deadheat_object))]
+pub(crate) fn set_thread_word(_: usize) {}
+
+#[cfg(not(deadheat_object))]
+pub(crate) fn caller_word() -> usize {
+    0
+}
+
+/// Exports `$name`: puts its return address into the register of the argument behind its last
+/// one and jumps to `$target`. Stable Rust cannot name the return address otherwise.
+macro_rules! shim {
+    ($(#[$doc:meta])* $name:ident, $register:literal, $target:path) => {
+        #[cfg(deadheat_object)]
+        $(#[$doc])*
+        #[unsafe(naked)]
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name() {
+            core::arch::naked_asm!(
+                concat!("mov ", $register, ", qword ptr [rsp]"),
+                "jmp {target}",
+                target = sym $target,
+            )
+        }
+    };
+}
+
+/// As [`shim!`], for functions that leave no argument register free: the return address waits in
+/// the thread's second word for [`caller_word`].
+macro_rules! shim_through_thread {
+    ($(#[$doc:meta])* $name:ident, $target:path) => {
+        #[cfg(deadheat_object)]
+        $(#[$doc])*
+        #[unsafe(naked)]
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name() {
+            core::arch::naked_asm!(
+                "mov rax, qword ptr [rsp]",
+                "mov qword ptr fs:[deadheat_thread@tpoff + 8], rax",
+                "jmp {target}",
+                target = sym $target,
+            )
+        }
+    };
+}
+
+/// Exports `$name`, which passes its return address and its caller's stack pointer to
+/// `$target` as further arguments in `$pc` and `$sp`.
+macro_rules! shim_with_stack {
+    ($(#[$doc:meta])* $name:ident, $pc:literal, $sp:literal, $target:path) => {
+        #[cfg(deadheat_object)]
+        $(#[$doc])*
+        #[unsafe(naked)]
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name() {
+            core::arch::naked_asm!(
+                concat!("mov ", $pc, ", qword ptr [rsp]"),
+                concat!("lea ", $sp, ", [rsp + 8]"),
+                "jmp {target}",
+                target = sym $target,
+            )
+        }
+    };
+}
+
+/// The address of a C symbol, 0 if nothing defines it.
+macro_rules! weak_address {
+    ($symbol:expr) => {{
+        let address: usize;
+        // SAFETY: loads an entry of the global offset table, which the linker fills.
+        #[allow(unused_unsafe, reason = "some callers are within unsafe blocks")]
+        unsafe {
+            core::arch::asm!(
+                concat!(".weak ", $symbol),
+                concat!("mov {}, qword ptr [rip + ", $symbol, "@GOTPCREL]"),
+                out(reg) address,
+                options(nostack, preserves_flags, readonly)
+            );
+        }
+        address
+    }};
+}
+
+/// A system call; the result is negative for an error (minus its number).
+///
+/// # Safety
+/// As the call itself.
+#[inline(always)]
+pub(crate) unsafe fn syscall(number: usize, a: [usize; 6]) -> isize {
+    let result;
+    // SAFETY: the kernel keeps all registers but those named; the caller vouches for the call.
+    unsafe {
+        asm!("syscall", inlateout("rax") number as isize => result,
+            in("rdi") a[0], in("rsi") a[1], in("rdx") a[2], in("r10") a[3], in("r8") a[4],
+            in("r9") a[5], lateout("rcx") _, lateout("r11") _, options(nostack));
+    }
+    result
+}
+
+/// Tells the processor that this is a loop that waits.
+#[inline(always)]
+pub(crate) fn pause() {
+    core::hint::spin_loop();
+}
+
+/// Compares the 16 bytes at `address` with `expected` and stores `new` if they are equal; gives
+/// the bytes found. Sequentially consistent.
+///
+/// # Safety
+/// `address` is valid for writes and aligned to 16 bytes.
+pub(crate) unsafe fn compare_exchange_16(address: *mut u128, expected: u128, new: u128) -> u128 {
+    let (low, high): (u64, u64);
+    // SAFETY: `rbx` is saved around its use (the compiler reserves it); the caller vouches for
+    // the address.
+    unsafe {
+        asm!("xchg {new_low}, rbx", "lock cmpxchg16b [{address}]", "mov rbx, {new_low}",
+            new_low = inout(reg) new as u64 => _, address = in(reg) address,
+            in("rcx") (new >> 64) as u64,
+            inlateout("rax") expected as u64 => low,
+            inlateout("rdx") (expected >> 64) as u64 => high,
+            options(nostack));
+    }
+    u128::from(high) << 64 | u128::from(low)
+}
+
+/// The stack pointer that `longjmp` to this `jmp_buf` will restore, as glibc stores it (rotated
+/// and combined with the thread's pointer guard).
+///
+/// # Safety
+/// `buffer` was filled by `setjmp`.
+pub(crate) unsafe fn jump_target_stack(buffer: *const u64) -> u64 {
+    let guard: u64;
+    // SAFETY: the pointer guard is at this place of the thread control block on x86-64 glibc; a
+    // filled `jmp_buf` holds the stack pointer in its seventh word.
+    unsafe {
+        asm!("mov {}, qword ptr fs:[0x30]", out(reg) guard, options(nostack, preserves_flags, readonly));
+        buffer.add(6).read().rotate_right(17) ^ guard
+    }
+}
+
+/// System call numbers.
+pub(crate) mod number {
+    pub(crate) const WRITE: usize = 1;
+    pub(crate) const CLOSE: usize = 3;
+    pub(crate) const MMAP: usize = 9;
+    pub(crate) const MUNMAP: usize = 11;
+    pub(crate) const PWRITE64: usize = 18;
+    pub(crate) const SCHED_YIELD: usize = 24;
+    pub(crate) const MADVISE: usize = 28;
+    pub(crate) const GETPID: usize = 39;
+    pub(crate) const FTRUNCATE: usize = 77;
+    pub(crate) const EXIT_GROUP: usize = 231;
+    pub(crate) const CLOCK_GETTIME: usize = 228;
+    pub(crate) const OPENAT: usize = 257;
+    pub(crate) const READ: usize = 0;
+    pub(crate) const FALLOCATE: usize = 285;
+    pub(crate) const FCNTL: usize = 72;
+    pub(crate) const READLINKAT: usize = 267;
+}
