@@ -1,1 +1,23 @@
-//! Code address to function, file and line, outside the program under test.
+//! Code and data addresses of a module to functions, files, lines and variables, outside the
+//! program under test.
+//!
+//! Invariants:
+//! * It knows nothing of races or traces: a question is (module, link-time address).
+//! * Nothing is read before it is asked for, and what stays in memory is bounded: at most
+//!   [`Limits::modules`] modules are open, and a module whose parsed debug information
+//!   outgrows [`Limits::parsed`] is closed and opened again when it is next needed.
+//! * It never guesses: a module whose build id is not the expected one answers nothing, and
+//!   says so once.
+#![deny(unsafe_op_in_unsafe_fn)]
+#![deny(missing_docs)]
+
+mod debugfile;
+mod dwarf;
+mod image;
+mod module;
+mod name;
+mod symbolizer;
+mod table;
+
+pub use name::demangle;
+pub use symbolizer::{Code, DataSymbol, Frame, Limits, ModuleKey, Symbolizer};

@@ -1,0 +1,131 @@
+//! One module: its file, checked against the build that was recorded, its symbols and its debug
+//! information, each read when first needed.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::debugfile;
+use crate::dwarf::Dwarf;
+use crate::image::Image;
+use crate::name::demangle;
+use crate::symbolizer::{Code, DataSymbol, Frame};
+use crate::table::{Table, Want};
+
+/// Why a module answers nothing.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Closed {
+    /// The file cannot be opened or is no ELF file.
+    Unreadable(String),
+    /// The file is not the one that was recorded.
+    Changed,
+}
+
+/// An opened module.
+pub(crate) struct Module {
+    path: PathBuf,
+    image: Arc<Image>,
+    table: Option<Table>,
+    debug: Debug,
+}
+
+enum Debug {
+    Unread,
+    Absent,
+    Ready(Box<Dwarf>),
+}
+
+impl Module {
+    /// Opens the file; `build_id` is the recorded one (empty if none was).
+    pub(crate) fn open(path: &Path, build_id: &[u8]) -> Result<Module, Closed> {
+        let image = Image::open(path).map_err(|error| Closed::Unreadable(error.to_string()))?;
+        if !build_id.is_empty() && image.build_id() != Some(build_id) {
+            return Err(Closed::Changed);
+        }
+        Ok(Module { path: path.to_path_buf(), image, table: None, debug: Debug::Unread })
+    }
+
+    /// The frames at a code address, and the symbol that it lies in.
+    pub(crate) fn code(&mut self, address: u64) -> Code {
+        let found = self.table().find(Want::Code, address);
+        let symbol = found.map(|symbol| (demangle(symbol.name).into_owned(), address - symbol.address));
+        let mut frames = match self.dwarf() {
+            // Debug information that cannot be read counts as none for this address.
+            Some(dwarf) => dwarf.frames(address).unwrap_or_default(),
+            None => Vec::new(),
+        };
+        let name = symbol.as_ref().map(|(name, _)| name.clone());
+        match frames.last_mut() {
+            Some(outermost) if outermost.function.is_none() => outermost.function = name,
+            Some(_) => {}
+            None if name.is_some() => frames.push(Frame { function: name, ..Frame::default() }),
+            None => {}
+        }
+        Code { frames, symbol }
+    }
+
+    /// The variable at a data address, or at an offset in the module's thread-local block.
+    pub(crate) fn data(&mut self, address: u64, thread_local: bool) -> Option<DataSymbol> {
+        let want = if thread_local { Want::ThreadLocal } else { Want::Data };
+        let found = self.table().find(want, address)?;
+        Some(DataSymbol {
+            name: demangle(found.name).into_owned(),
+            offset: address - found.address,
+            size: found.size,
+        })
+    }
+
+    /// Whether functions and lines can be told for it.
+    pub(crate) fn has_debug_info(&mut self) -> bool {
+        self.dwarf().is_some()
+    }
+
+    /// The bytes of debug information parsed so far.
+    pub(crate) fn parsed(&self) -> u64 {
+        match &self.debug {
+            Debug::Ready(dwarf) => dwarf.parsed(),
+            Debug::Unread | Debug::Absent => 0,
+        }
+    }
+
+    /// Forgets the parsed debug information; the next question reads what it needs again.
+    pub(crate) fn forget_parsed(&mut self) {
+        if matches!(self.debug, Debug::Ready(_)) {
+            self.debug = Debug::Unread;
+        }
+    }
+
+    fn table(&mut self) -> &Table {
+        let (path, image) = (&self.path, &self.image);
+        self.table.get_or_insert_with(|| {
+            let table = Table::read(image);
+            if !table.is_dynamic() {
+                return table;
+            }
+            // A stripped module: its debug file, if there is one, has the full table.
+            debugfile::find(path, image).map_or(table, |debug| Table::read(&debug))
+        })
+    }
+
+    fn dwarf(&mut self) -> Option<&mut Dwarf> {
+        if matches!(self.debug, Debug::Unread) {
+            self.debug = match self.read_dwarf() {
+                Some(dwarf) => Debug::Ready(Box::new(dwarf)),
+                None => Debug::Absent,
+            };
+        }
+        match &mut self.debug {
+            Debug::Ready(dwarf) => Some(dwarf),
+            Debug::Unread | Debug::Absent => None,
+        }
+    }
+
+    fn read_dwarf(&self) -> Option<Dwarf> {
+        let image = if self.image.has_debug_info() {
+            Arc::clone(&self.image)
+        } else {
+            debugfile::find(&self.path, &self.image)?
+        };
+        let supplement = debugfile::supplement(&self.path, &image);
+        Dwarf::read(&image, supplement).ok()
+    }
+}

@@ -1,0 +1,195 @@
+//! The questions that can be asked, and the bounds on what is kept to answer them.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::module::{Closed, Module};
+
+/// What stays in memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Limits {
+    /// How many modules are open at a time.
+    pub modules: usize,
+    /// How many bytes of one module's debug information are parsed before the parsed form,
+    /// which takes about as many bytes again, is dropped.
+    pub parsed: u64,
+    /// How many answers are kept.
+    pub answers: usize,
+}
+
+impl Limits {
+    /// The limits that the command line uses.
+    pub const DEFAULT: Limits = Limits { modules: 12, parsed: 128 << 20, answers: 1 << 16 };
+}
+
+const _: () = assert!(Limits::DEFAULT.modules > 0 && Limits::DEFAULT.answers > 0);
+
+/// A module that was named to a [`Symbolizer`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct ModuleKey(usize);
+
+/// A source frame.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Frame {
+    /// The function's name, demangled.
+    pub function: Option<String>,
+    /// The source file.
+    pub file: Option<String>,
+    /// The line in it, from 1.
+    pub line: Option<u32>,
+    /// The column, from 1.
+    pub column: Option<u32>,
+    /// The line that the function is declared at.
+    pub first_line: Option<u32>,
+    /// Whether the function was inlined into the next frame's.
+    pub inlined: bool,
+}
+
+/// What is known of a code address.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Code {
+    /// The source frames, innermost first. Without debug information at most one, which has
+    /// the symbol's name only.
+    pub frames: Vec<Frame>,
+    /// The symbol that holds the address, demangled, and the address's offset in it.
+    pub symbol: Option<(String, u64)>,
+}
+
+/// A variable that holds an address.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct DataSymbol {
+    /// Its name, demangled.
+    pub name: String,
+    /// The address's offset in it.
+    pub offset: u64,
+    /// Its size.
+    pub size: u64,
+}
+
+struct Slot {
+    path: PathBuf,
+    build_id: Vec<u8>,
+    state: State,
+    used: u64,
+}
+
+enum State {
+    Unopened,
+    Open(Box<Module>),
+    Closed,
+}
+
+/// Answers what lies at an address of a module.
+pub struct Symbolizer {
+    limits: Limits,
+    slots: Vec<Slot>,
+    answers: HashMap<(ModuleKey, u64), Arc<Code>>,
+    warnings: Vec<String>,
+    clock: u64,
+}
+
+impl Default for Symbolizer {
+    fn default() -> Self {
+        Symbolizer::new(Limits::DEFAULT)
+    }
+}
+
+impl Symbolizer {
+    /// A symbolizer that has read nothing yet.
+    #[must_use]
+    pub fn new(limits: Limits) -> Symbolizer {
+        Symbolizer { limits, slots: Vec::new(), answers: HashMap::new(), warnings: Vec::new(), clock: 0 }
+    }
+
+    /// Names a module: its file, and the build id that its file must have (empty if unknown).
+    /// Nothing is opened.
+    pub fn module(&mut self, path: &Path, build_id: &[u8]) -> ModuleKey {
+        let named = |slot: &Slot| slot.path == path && slot.build_id == build_id;
+        if let Some(index) = self.slots.iter().position(named) {
+            return ModuleKey(index);
+        }
+        let (path, build_id) = (path.to_path_buf(), build_id.to_vec());
+        self.slots.push(Slot { path, build_id, state: State::Unopened, used: 0 });
+        ModuleKey(self.slots.len() - 1)
+    }
+
+    /// What lies at a code address (in the module's own, link-time address space).
+    pub fn code(&mut self, module: ModuleKey, address: u64) -> Arc<Code> {
+        if let Some(answer) = self.answers.get(&(module, address)) {
+            return Arc::clone(answer);
+        }
+        let answer = Arc::new(self.open(module).map(|open| open.code(address)).unwrap_or_default());
+        if self.answers.len() >= self.limits.answers {
+            self.answers.clear();
+        }
+        self.answers.insert((module, address), Arc::clone(&answer));
+        answer
+    }
+
+    /// The variable at a data address.
+    pub fn data(&mut self, module: ModuleKey, address: u64) -> Option<DataSymbol> {
+        self.open(module)?.data(address, false)
+    }
+
+    /// The thread-local variable at an offset in the module's thread-local block.
+    pub fn thread_local(&mut self, module: ModuleKey, offset: u64) -> Option<DataSymbol> {
+        self.open(module)?.data(offset, true)
+    }
+
+    /// Whether the module has debug information (its own, or in a separate file).
+    pub fn has_debug_info(&mut self, module: ModuleKey) -> bool {
+        self.open(module).is_some_and(Module::has_debug_info)
+    }
+
+    /// What the user should know about the answers so far: modules that changed or are gone.
+    /// Each is told once.
+    pub fn take_warnings(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.warnings)
+    }
+
+    fn open(&mut self, key: ModuleKey) -> Option<&mut Module> {
+        self.clock += 1;
+        let clock = self.clock;
+        if matches!(self.slots.get(key.0)?.state, State::Unopened) {
+            self.make_room();
+            let slot = &mut self.slots[key.0];
+            slot.state = match Module::open(&slot.path, &slot.build_id) {
+                Ok(module) => State::Open(Box::new(module)),
+                Err(reason) => {
+                    self.warnings.push(warning(&slot.path, &reason));
+                    State::Closed
+                }
+            };
+        }
+        let slot = self.slots.get_mut(key.0)?;
+        slot.used = clock;
+        let State::Open(module) = &mut slot.state else { return None };
+        if module.parsed() > self.limits.parsed {
+            module.forget_parsed();
+        }
+        Some(module)
+    }
+
+    /// Closes the module that was not used for the longest time, if too many are open.
+    fn make_room(&mut self) {
+        let open = |slot: &&mut Slot| matches!(slot.state, State::Open(_));
+        if self.slots.iter_mut().filter(open).count() >= self.limits.modules
+            && let Some(oldest) = self.slots.iter_mut().filter(open).min_by_key(|slot| slot.used)
+        {
+            oldest.state = State::Unopened;
+        }
+    }
+}
+
+fn warning(path: &Path, reason: &Closed) -> String {
+    let path = path.display();
+    match reason {
+        Closed::Changed => {
+            format!("{path} was built anew since the run: its functions and lines are not told")
+        }
+        Closed::Unreadable(reason) => {
+            format!("{path} cannot be read: {reason}; its functions and lines are not told")
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! The test binary asks about itself: its own functions, lines and variables.
+
+use std::hint::black_box;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use deadheat_symbol::{Limits, Symbolizer};
+
+static COUNTER: [u64; 4] = [1, 2, 3, 4];
+const FIRST_LINE: u32 = line!() + 3;
+
+#[inline(never)]
+fn known_place(x: u64) -> u64 {
+    // Room before and behind, so that an address in the middle is within the body.
+    let mut sum = black_box(x);
+    for value in black_box(&COUNTER) {
+        sum = sum.wrapping_mul(31).wrapping_add(*value);
+    }
+    black_box(sum)
+}
+const LAST_LINE: u32 = line!() - 1;
+
+/// The test binary's file, and what was added to its addresses when it was loaded.
+fn own_file() -> (PathBuf, u64) {
+    let file = std::env::current_exe().expect("the test binary has a path");
+    let maps = std::fs::read_to_string("/proc/self/maps").expect("this is Linux");
+    let name = file.to_string_lossy();
+    let first = maps.lines().find(|line| line.ends_with(&*name)).expect("the test binary is mapped");
+    let start = first.split('-').next().expect("a mapping has a start");
+    (file.clone(), u64::from_str_radix(start, 16).expect("which is hexadecimal"))
+}
+
+#[test]
+fn a_function_of_this_file() {
+    let (file, bias) = own_file();
+    let mut symbolizer = Symbolizer::default();
+    let module = symbolizer.module(&file, &[]);
+    assert!(known_place(1) > 0);
+    let address = known_place as *const () as usize as u64 - bias;
+    assert!(symbolizer.has_debug_info(module));
+    let code = symbolizer.code(module, address);
+    let frame = code.frames.last().expect("debug information covers it");
+    assert!(frame.function.as_deref().is_some_and(|name| name.ends_with("known_place")), "{frame:?}");
+    assert!(frame.file.as_deref().is_some_and(|name| name.ends_with("own_binary.rs")), "{frame:?}");
+    assert!(frame.line.is_some_and(|line| (FIRST_LINE - 1..=LAST_LINE).contains(&line)), "{frame:?}");
+    assert_eq!(frame.first_line, Some(FIRST_LINE), "{frame:?}");
+    assert!(!frame.inlined);
+    let (name, offset) = code.symbol.clone().expect("the symbol table has it");
+    assert!(name.ends_with("known_place"), "{name}");
+    assert_eq!(offset, 0);
+    assert!(symbolizer.take_warnings().is_empty());
+}
+
+#[test]
+fn a_variable_of_this_file() {
+    let (file, bias) = own_file();
+    let mut symbolizer = Symbolizer::default();
+    let module = symbolizer.module(&file, &[]);
+    let address = &raw const COUNTER[2] as u64 - bias;
+    let variable = symbolizer.data(module, address).expect("the symbol table has it");
+    assert!(variable.name.ends_with("COUNTER"), "{variable:?}");
+    assert_eq!((variable.offset, variable.size), (16, 32));
+    assert_eq!(symbolizer.data(module, u64::MAX), None);
+}
+
+#[test]
+fn a_tiny_budget_gives_the_same_answers() {
+    let (file, bias) = own_file();
+    let address = known_place as *const () as usize as u64 - bias;
+    let mut roomy = Symbolizer::default();
+    let mut tight = Symbolizer::new(Limits { modules: 1, parsed: 0, answers: 1 });
+    let (one, other) = (roomy.module(&file, &[]), tight.module(&file, &[]));
+    let missing = tight.module(Path::new("/nonexistent/module"), &[]);
+    for offset in (0..40).step_by(4) {
+        assert_eq!(roomy.code(one, address + offset), tight.code(other, address + offset));
+        assert_eq!(tight.code(missing, offset).frames, []);
+    }
+    assert_eq!(tight.take_warnings().len(), 1, "a missing module is told once");
+}
+
+#[test]
+fn another_build_is_not_believed() {
+    let (file, bias) = own_file();
+    let address = known_place as *const () as usize as u64 - bias;
+    let mut symbolizer = Symbolizer::default();
+    let module = symbolizer.module(&file, b"another build");
+    for _ in 0..2 {
+        let code = symbolizer.code(module, address);
+        assert_eq!((code.frames.len(), code.symbol.as_ref()), (0, None));
+    }
+    let warnings = symbolizer.take_warnings();
+    assert_eq!(warnings.len(), 1);
+    assert!(warnings[0].contains("was built anew since the run"), "{warnings:?}");
+}
+
+/// Runs a program; `None` (after saying so) if it is not installed.
+fn run(program: &str, arguments: &[&str], folder: &Path) -> Option<()> {
+    match Command::new(program).args(arguments).current_dir(folder).status() {
+        Ok(status) => {
+            assert!(status.success(), "{program} {arguments:?}: {status}");
+            Some(())
+        }
+        Err(_) => {
+            println!("skipped: needs {program}");
+            None
+        }
+    }
+}
+
+const SOURCE: &str = "\
+_Thread_local int mine[3];
+static int hits[8];
+static inline __attribute__((always_inline)) int
+inner(int i)
+{
+    return hits[i]++ + mine[i & 1];
+}
+int
+outer(int i)
+{
+    return inner(i) * 2;
+}
+";
+
+#[test]
+fn a_stripped_library_and_its_debug_file() {
+    let folder = std::env::temp_dir().join(format!("deadheat-symbol-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("the temporary folder can be written");
+    let made = make_stripped(&folder);
+    if made.is_some() {
+        check_stripped(&folder);
+    }
+    std::fs::remove_dir_all(&folder).expect("what was made can be removed");
+}
+
+fn make_stripped(folder: &Path) -> Option<()> {
+    std::fs::write(folder.join("lib.c"), SOURCE).expect("the temporary folder can be written");
+    run("cc", &["-g", "-O2", "-shared", "-fPIC", "lib.c", "-o", "full.so"], folder)?;
+    run("objcopy", &["--only-keep-debug", "full.so", "side.debug"], folder)?;
+    run("objcopy", &["--strip-all", "--add-gnu-debuglink=side.debug", "full.so", "linked.so"], folder)?;
+    run("objcopy", &["--strip-all", "full.so", "bare.so"], folder)
+}
+
+fn check_stripped(folder: &Path) {
+    let mut symbolizer = Symbolizer::default();
+    let full = symbolizer.module(&folder.join("full.so"), &[]);
+    let linked = symbolizer.module(&folder.join("linked.so"), &[]);
+    let bare = symbolizer.module(&folder.join("bare.so"), &[]);
+    // Where `outer` lies is found by asking about every address.
+    let inlined = (0..0x4000).find(|&at| symbolizer.code(full, at).frames.len() == 2);
+    let inlined = inlined.expect("the inlined call has two frames");
+    let code = symbolizer.code(full, inlined);
+    let told: Vec<_> =
+        code.frames.iter().map(|f| (f.function.as_deref(), f.line, f.first_line, f.inlined)).collect();
+    assert_eq!(told[0], (Some("inner"), Some(6), Some(4), true));
+    assert_eq!(told[1], (Some("outer"), Some(11), Some(9), false));
+    assert_eq!(symbolizer.code(linked, inlined), code, "the debug file is found by its link");
+    let stripped = symbolizer.code(bare, inlined);
+    assert_eq!(stripped.frames.len(), 1);
+    assert_eq!(stripped.frames[0].function.as_deref(), Some("outer"), "from the dynamic table");
+    assert_eq!(stripped.frames[0].line, None);
+
+    let hits = (0..0x8000).find_map(|at| symbolizer.data(full, at).filter(|found| found.name == "hits"));
+    let hits = hits.expect("a static variable is found");
+    assert_eq!((hits.offset, hits.size), (0, 32));
+    let mine = symbolizer.thread_local(full, 4).expect("a thread-local variable is found");
+    assert_eq!((mine.name.as_str(), mine.offset, mine.size), ("mine", 4, 12));
+}
