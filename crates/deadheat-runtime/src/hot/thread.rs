@@ -82,6 +82,8 @@ pub(crate) struct Thread {
     pub(crate) destructor_rounds: usize,
     /// What `pthread_create` was given.
     pub(crate) start: (usize, usize),
+    /// Routine and control of the innermost `pthread_once` that is about to run.
+    pub(crate) once: (usize, usize),
     /// Next in a list of unused ones.
     pub(crate) next: *mut Thread,
     /// The stream's codec.

@@ -20,4 +20,13 @@ macro_rules! intercept {
     (@shim [$a:ident $b:ident $c:ident $d:ident $e:ident] $export:ident, $inner:ident) => { shim!($export, "r9", $inner); };
 }
 
+mod barrier;
+mod condition;
+mod fork;
+mod heap;
+mod mutex;
+mod once;
+mod operator_new;
+mod rwlock;
+mod semaphore;
 mod thread;

@@ -14,4 +14,4 @@ pub(crate) mod c;
 pub(crate) mod calls;
 mod memory;
 pub(crate) use calls::*;
-pub(crate) use real::{look_up, resolve};
+pub(crate) use real::resolve;

@@ -32,14 +32,6 @@ macro_rules! real {
     }};
 }
 
-/// Whether a real function exists; for names that only some programs have (C++, old libraries).
-macro_rules! has_real {
-    ($name:literal) => {{
-        static ADDRESS: core::sync::atomic::AtomicUsize = core::sync::atomic::AtomicUsize::new(0);
-        $crate::sys::look_up(&ADDRESS, weak_address!(concat!("__real_", $name)), concat!($name, "\0"), "\0")
-            != 0
-    }};
-}
 
 const NEXT: *mut c_void = -1isize as *mut c_void;
 

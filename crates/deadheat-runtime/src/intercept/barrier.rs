@@ -1,0 +1,55 @@
+//! Barriers.
+
+use core::ffi::{c_int, c_uint, c_void};
+
+use deadheat_core::event::Op;
+
+use super::mutex::forget;
+use crate::cold::start::recording;
+use crate::hot::log;
+
+type One = unsafe extern "C" fn(*mut c_void) -> c_int;
+type Init = unsafe extern "C" fn(*mut c_void, *const c_void, c_uint) -> c_int;
+
+/// How many threads the barrier waits for, which glibc keeps in the third word.
+unsafe fn count_of(barrier: *const c_void) -> u32 {
+    const COUNT: usize = 2;
+    // SAFETY: the program's barrier; the word does not change while it is in use.
+    unsafe { barrier.cast::<u32>().add(COUNT).read_volatile() }
+}
+
+intercept! {
+    /// `pthread_barrier_init`
+    fn dh_wrap_pthread_barrier_init / pthread_barrier_init(
+        barrier: *mut c_void, attributes: *const c_void, count: c_uint,
+    ) -> c_int; pc {
+        // SAFETY: passed on.
+        forget(pc, barrier, || unsafe { real!("pthread_barrier_init", Init)(barrier, attributes, count) })
+    }
+}
+
+intercept! {
+    /// `pthread_barrier_destroy`: waits for the others to leave, so it is forgotten after.
+    fn dh_wrap_pthread_barrier_destroy / pthread_barrier_destroy(barrier: *mut c_void) -> c_int; pc {
+        // SAFETY: passed on.
+        let result = unsafe { real!("pthread_barrier_destroy", One)(barrier) };
+        forget(pc, barrier, || result)
+    }
+}
+
+intercept! {
+    /// `pthread_barrier_wait`
+    fn dh_wrap_pthread_barrier_wait / pthread_barrier_wait(barrier: *mut c_void) -> c_int; pc {
+        let real = real!("pthread_barrier_wait", One);
+        // SAFETY: passed on.
+        unsafe {
+            if !recording() {
+                return real(barrier);
+            }
+            log::event(pc, &Op::Arrive { barrier: barrier as u64, count: count_of(barrier) });
+            let result = real(barrier);
+            log::event(pc, &Op::Leave { barrier: barrier as u64 });
+            result
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! The heap and mappings: blocks come to life and die.
+//!
+//! Birth is recorded after the real call and death before it, so that in the order of stamps a
+//! block's memory has one owner at a time.
+
+use core::ffi::{c_int, c_void};
+use core::ptr::null_mut;
+
+use deadheat_core::event::{BlockKind, Op};
+
+use crate::cold::start::recording;
+use crate::hot::log;
+use crate::sys::{self, c};
+
+const ENOMEM: c_int = 12;
+const EINVAL: c_int = 22;
+
+fn born(pc: usize, block: *mut c_void, size: usize, kind: BlockKind) -> *mut c_void {
+    if !block.is_null() && recording() {
+        // A block of no bytes still has an address, and its end is told.
+        log::event(pc, &Op::Alloc { address: block as u64, size: size.max(1) as u64, kind });
+    }
+    block
+}
+
+/// A block dies; its size is known from its birth.
+fn died(pc: usize, block: *mut c_void) {
+    if !block.is_null() && recording() {
+        log::event(pc, &Op::Free { address: block as u64, size: 0, kind: BlockKind::Heap });
+    }
+}
+
+const HEAP: BlockKind = BlockKind::Heap;
+
+intercept! {
+    /// `malloc`
+    fn dh_wrap_malloc / malloc(size: usize) -> *mut c_void; pc {
+        // SAFETY: passed on.
+        born(pc, unsafe { c::__libc_malloc(size) }, size, HEAP)
+    }
+}
+
+intercept! {
+    /// `calloc`
+    fn dh_wrap_calloc / calloc(count: usize, size: usize) -> *mut c_void; pc {
+        // SAFETY: passed on; a product that overflows gives no block.
+        born(pc, unsafe { c::__libc_calloc(count, size) }, count.wrapping_mul(size), HEAP)
+    }
+}
+
+intercept! {
+    /// `realloc`: the old block dies and the new one is born, even where it does not move.
+    fn dh_wrap_realloc / realloc(block: *mut c_void, size: usize) -> *mut c_void; pc {
+        let old = if !block.is_null() && recording() {
+            // SAFETY: the program's live block.
+            unsafe { c::malloc_usable_size(block) }
+        } else {
+            0
+        };
+        died(pc, block);
+        // SAFETY: passed on.
+        let new = unsafe { c::__libc_realloc(block, size) };
+        if new.is_null() && !block.is_null() && size != 0 {
+            born(pc, block, old, HEAP);
+        }
+        born(pc, new, size, HEAP)
+    }
+}
+
+intercept! {
+    /// `reallocarray`
+    fn dh_wrap_reallocarray / reallocarray(block: *mut c_void, count: usize, size: usize) -> *mut c_void; pc {
+        let Some(total) = count.checked_mul(size) else {
+            // SAFETY: the calling thread's `errno`.
+            unsafe { *c::__errno_location() = ENOMEM };
+            return null_mut();
+        };
+        // SAFETY: passed on.
+        unsafe { realloc(block, total, pc) }
+    }
+}
+
+intercept! {
+    /// `free`
+    fn dh_wrap_free / free(block: *mut c_void); pc {
+        died(pc, block);
+        // SAFETY: passed on.
+        unsafe { c::__libc_free(block) };
+    }
+}
+
+fn aligned(pc: usize, alignment: usize, size: usize) -> *mut c_void {
+    // SAFETY: plain numbers.
+    born(pc, unsafe { c::__libc_memalign(alignment, size) }, size, HEAP)
+}
+
+const PAGE: usize = 4096;
+
+intercept! {
+    /// `memalign`
+    fn dh_wrap_memalign / memalign(alignment: usize, size: usize) -> *mut c_void; pc {
+        aligned(pc, alignment, size)
+    }
+}
+
+intercept! {
+    /// `aligned_alloc`
+    fn dh_wrap_aligned_alloc / aligned_alloc(alignment: usize, size: usize) -> *mut c_void; pc {
+        aligned(pc, alignment, size)
+    }
+}
+
+intercept! {
+    /// `posix_memalign`
+    fn dh_wrap_posix_memalign / posix_memalign(
+        result: *mut *mut c_void, alignment: usize, size: usize,
+    ) -> c_int; pc {
+        if !alignment.is_power_of_two() || alignment % size_of::<usize>() != 0 {
+            return EINVAL;
+        }
+        let errno = c::KeepErrno::new();
+        let block = aligned(pc, alignment, size);
+        drop(errno);
+        if block.is_null() {
+            return ENOMEM;
+        }
+        // SAFETY: the program's variable.
+        unsafe { *result = block };
+        0
+    }
+}
+
+intercept! {
+    /// `valloc`
+    fn dh_wrap_valloc / valloc(size: usize) -> *mut c_void; pc {
+        aligned(pc, PAGE, size)
+    }
+}
+
+intercept! {
+    /// `pvalloc`
+    fn dh_wrap_pvalloc / pvalloc(size: usize) -> *mut c_void; pc {
+        aligned(pc, PAGE, size.next_multiple_of(PAGE))
+    }
+}
+
+type Map = unsafe extern "C" fn(*mut c_void, usize, c_int, c_int, c_int, i64) -> *mut c_void;
+const MAP_FAILED: *mut c_void = usize::MAX as *mut c_void;
+
+fn mapped(pc: usize, address: *mut c_void, size: usize) -> *mut c_void {
+    if address == MAP_FAILED {
+        return address;
+    }
+    born(pc, address, size.next_multiple_of(PAGE), BlockKind::Mapping)
+}
+
+shim_through_thread!(dh_wrap_mmap, mmap);
+shim_through_thread!(dh_wrap_mmap64, mmap);
+
+/// `mmap` and `mmap64`, which are one function here.
+unsafe extern "C" fn mmap(
+    address: *mut c_void,
+    size: usize,
+    protection: c_int,
+    flags: c_int,
+    file: c_int,
+    offset: i64,
+) -> *mut c_void {
+    let pc = sys::machine::caller_word();
+    // SAFETY: passed on.
+    mapped(pc, unsafe { real!("mmap", Map)(address, size, protection, flags, file, offset) }, size)
+}
+
+fn unmapped(pc: usize, address: *mut c_void, size: usize) {
+    if recording() && size != 0 {
+        let size = size.next_multiple_of(PAGE) as u64;
+        log::event(pc, &Op::Free { address: address as u64, size, kind: BlockKind::Mapping });
+    }
+}
+
+intercept! {
+    /// `munmap`
+    fn dh_wrap_munmap / munmap(address: *mut c_void, size: usize) -> c_int; pc {
+        type Real = unsafe extern "C" fn(*mut c_void, usize) -> c_int;
+        unmapped(pc, address, size);
+        // SAFETY: passed on.
+        unsafe { real!("munmap", Real)(address, size) }
+    }
+}
+
+intercept! {
+    /// `mremap`
+    fn dh_wrap_mremap / mremap(
+        old: *mut c_void, old_size: usize, size: usize, flags: c_int, new: *mut c_void,
+    ) -> *mut c_void; pc {
+        type Real = unsafe extern "C" fn(*mut c_void, usize, usize, c_int, *mut c_void) -> *mut c_void;
+        unmapped(pc, old, old_size);
+        // SAFETY: passed on.
+        mapped(pc, unsafe { real!("mremap", Real)(old, old_size, size, flags, new) }, size)
+    }
+}

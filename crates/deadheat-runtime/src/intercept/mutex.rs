@@ -1,0 +1,244 @@
+//! Mutexes of all kinds, spinlocks, and their C11 spelling.
+//!
+//! A lock that is free is taken by the `try` form, so that a request is recorded only where the
+//! thread may have to wait; every kind of mutex gives the same result either way.
+
+use core::ffi::{c_int, c_void};
+
+use deadheat_core::event::{LockMode, Op};
+
+use crate::cold::start::recording;
+use crate::hot::log;
+
+/// The previous owner died with the lock held; the caller has it now.
+const EOWNERDEAD: c_int = 130;
+
+type Lock = unsafe extern "C" fn(*mut c_void) -> c_int;
+type LockUntil = unsafe extern "C" fn(*mut c_void, *const c_void) -> c_int;
+type LockUntilOf = unsafe extern "C" fn(*mut c_void, c_int, *const c_void) -> c_int;
+
+/// Records that `lock` was taken if `result` says so, and gives `result` back.
+pub(super) fn taken(pc: usize, lock: *mut c_void, mode: LockMode, result: c_int) -> c_int {
+    if result == 0 || result == EOWNERDEAD {
+        log::event(pc, &Op::Acquire { lock: lock as u64, mode });
+    }
+    result
+}
+
+/// Takes a lock with `attempt` if it is free, else with `wait`.
+pub(super) fn lock(
+    pc: usize,
+    lock: *mut c_void,
+    mode: LockMode,
+    attempt: impl FnOnce() -> c_int,
+    wait: impl FnOnce() -> c_int,
+) -> c_int {
+    if !recording() {
+        return wait();
+    }
+    let mut result = attempt();
+    if result != 0 && result != EOWNERDEAD {
+        log::event(pc, &Op::Request { lock: lock as u64, mode });
+        result = wait();
+    }
+    taken(pc, lock, mode, result)
+}
+
+/// Records a release, then carries it out.
+pub(super) fn unlock(pc: usize, lock: *mut c_void, mode: LockMode, real: impl FnOnce() -> c_int) -> c_int {
+    if recording() {
+        log::event(pc, &Op::Release { lock: lock as u64, mode });
+    }
+    real()
+}
+
+/// An object is made or destroyed: nothing that was ordered by its memory before counts.
+pub(super) fn forget(pc: usize, object: *mut c_void, real: impl FnOnce() -> c_int) -> c_int {
+    if recording() {
+        log::event(pc, &Op::Forget { object: object as u64 });
+    }
+    real()
+}
+
+use LockMode::Write;
+
+intercept! {
+    /// `pthread_mutex_init`
+    fn dh_wrap_pthread_mutex_init / pthread_mutex_init(mutex: *mut c_void, attributes: *const c_void) -> c_int; pc {
+        // SAFETY: passed on.
+        forget(pc, mutex, || unsafe { real!("pthread_mutex_init", LockUntil)(mutex, attributes) })
+    }
+}
+
+intercept! {
+    /// `pthread_mutex_destroy`
+    fn dh_wrap_pthread_mutex_destroy / pthread_mutex_destroy(mutex: *mut c_void) -> c_int; pc {
+        // SAFETY: passed on.
+        forget(pc, mutex, || unsafe { real!("pthread_mutex_destroy", Lock)(mutex) })
+    }
+}
+
+intercept! {
+    /// `pthread_mutex_lock`
+    fn dh_wrap_pthread_mutex_lock / pthread_mutex_lock(mutex: *mut c_void) -> c_int; pc {
+        // SAFETY: passed on.
+        unsafe {
+            lock(pc, mutex, Write,
+                || real!("pthread_mutex_trylock", Lock)(mutex),
+                || real!("pthread_mutex_lock", Lock)(mutex))
+        }
+    }
+}
+
+intercept! {
+    /// `pthread_mutex_trylock`
+    fn dh_wrap_pthread_mutex_trylock / pthread_mutex_trylock(mutex: *mut c_void) -> c_int; pc {
+        // SAFETY: passed on.
+        let result = unsafe { real!("pthread_mutex_trylock", Lock)(mutex) };
+        if recording() { taken(pc, mutex, Write, result) } else { result }
+    }
+}
+
+intercept! {
+    /// `pthread_mutex_timedlock`
+    fn dh_wrap_pthread_mutex_timedlock / pthread_mutex_timedlock(
+        mutex: *mut c_void, until: *const c_void,
+    ) -> c_int; pc {
+        // SAFETY: passed on.
+        unsafe {
+            lock(pc, mutex, Write,
+                || real!("pthread_mutex_trylock", Lock)(mutex),
+                || real!("pthread_mutex_timedlock", LockUntil)(mutex, until))
+        }
+    }
+}
+
+intercept! {
+    /// `pthread_mutex_clocklock`
+    fn dh_wrap_pthread_mutex_clocklock / pthread_mutex_clocklock(
+        mutex: *mut c_void, clock: c_int, until: *const c_void,
+    ) -> c_int; pc {
+        // SAFETY: passed on.
+        unsafe {
+            lock(pc, mutex, Write,
+                || real!("pthread_mutex_trylock", Lock)(mutex),
+                || real!("pthread_mutex_clocklock", LockUntilOf)(mutex, clock, until))
+        }
+    }
+}
+
+intercept! {
+    /// `pthread_mutex_unlock`
+    fn dh_wrap_pthread_mutex_unlock / pthread_mutex_unlock(mutex: *mut c_void) -> c_int; pc {
+        // SAFETY: passed on.
+        unlock(pc, mutex, Write, || unsafe { real!("pthread_mutex_unlock", Lock)(mutex) })
+    }
+}
+
+intercept! {
+    /// `mtx_init`
+    fn dh_wrap_mtx_init / mtx_init(mutex: *mut c_void, kind: c_int) -> c_int; pc {
+        type Real = unsafe extern "C" fn(*mut c_void, c_int) -> c_int;
+        // SAFETY: passed on.
+        forget(pc, mutex, || unsafe { real!("mtx_init", Real)(mutex, kind) })
+    }
+}
+
+intercept! {
+    /// `mtx_destroy`
+    fn dh_wrap_mtx_destroy / mtx_destroy(mutex: *mut c_void); pc {
+        type Real = unsafe extern "C" fn(*mut c_void);
+        forget(pc, mutex, || {
+            // SAFETY: passed on.
+            unsafe { real!("mtx_destroy", Real)(mutex) };
+            0
+        });
+    }
+}
+
+intercept! {
+    /// `mtx_lock`
+    fn dh_wrap_mtx_lock / mtx_lock(mutex: *mut c_void) -> c_int; pc {
+        // SAFETY: passed on.
+        unsafe {
+            lock(pc, mutex, Write,
+                || real!("mtx_trylock", Lock)(mutex),
+                || real!("mtx_lock", Lock)(mutex))
+        }
+    }
+}
+
+intercept! {
+    /// `mtx_trylock`
+    fn dh_wrap_mtx_trylock / mtx_trylock(mutex: *mut c_void) -> c_int; pc {
+        // SAFETY: passed on.
+        let result = unsafe { real!("mtx_trylock", Lock)(mutex) };
+        if recording() { taken(pc, mutex, Write, result) } else { result }
+    }
+}
+
+intercept! {
+    /// `mtx_timedlock`
+    fn dh_wrap_mtx_timedlock / mtx_timedlock(mutex: *mut c_void, until: *const c_void) -> c_int; pc {
+        // SAFETY: passed on.
+        unsafe {
+            lock(pc, mutex, Write,
+                || real!("mtx_trylock", Lock)(mutex),
+                || real!("mtx_timedlock", LockUntil)(mutex, until))
+        }
+    }
+}
+
+intercept! {
+    /// `mtx_unlock`
+    fn dh_wrap_mtx_unlock / mtx_unlock(mutex: *mut c_void) -> c_int; pc {
+        // SAFETY: passed on.
+        unlock(pc, mutex, Write, || unsafe { real!("mtx_unlock", Lock)(mutex) })
+    }
+}
+
+intercept! {
+    /// `pthread_spin_init`
+    fn dh_wrap_pthread_spin_init / pthread_spin_init(spinlock: *mut c_void, shared: c_int) -> c_int; pc {
+        type Real = unsafe extern "C" fn(*mut c_void, c_int) -> c_int;
+        // SAFETY: passed on.
+        forget(pc, spinlock, || unsafe { real!("pthread_spin_init", Real)(spinlock, shared) })
+    }
+}
+
+intercept! {
+    /// `pthread_spin_destroy`
+    fn dh_wrap_pthread_spin_destroy / pthread_spin_destroy(spinlock: *mut c_void) -> c_int; pc {
+        // SAFETY: passed on.
+        forget(pc, spinlock, || unsafe { real!("pthread_spin_destroy", Lock)(spinlock) })
+    }
+}
+
+intercept! {
+    /// `pthread_spin_lock`
+    fn dh_wrap_pthread_spin_lock / pthread_spin_lock(spinlock: *mut c_void) -> c_int; pc {
+        // SAFETY: passed on.
+        unsafe {
+            lock(pc, spinlock, Write,
+                || real!("pthread_spin_trylock", Lock)(spinlock),
+                || real!("pthread_spin_lock", Lock)(spinlock))
+        }
+    }
+}
+
+intercept! {
+    /// `pthread_spin_trylock`
+    fn dh_wrap_pthread_spin_trylock / pthread_spin_trylock(spinlock: *mut c_void) -> c_int; pc {
+        // SAFETY: passed on.
+        let result = unsafe { real!("pthread_spin_trylock", Lock)(spinlock) };
+        if recording() { taken(pc, spinlock, Write, result) } else { result }
+    }
+}
+
+intercept! {
+    /// `pthread_spin_unlock`
+    fn dh_wrap_pthread_spin_unlock / pthread_spin_unlock(spinlock: *mut c_void) -> c_int; pc {
+        // SAFETY: passed on.
+        unlock(pc, spinlock, Write, || unsafe { real!("pthread_spin_unlock", Lock)(spinlock) })
+    }
+}

@@ -1,0 +1,89 @@
+//! C++'s `operator new` and `operator delete`, by their mangled names.
+//!
+//! They are here only so that a block's place is the program's and not the C++ library's. When
+//! memory runs out the library's own takes over: it knows the new handler and the exception.
+
+use core::ffi::c_void;
+
+use deadheat_core::event::{BlockKind, Op};
+
+use crate::cold::start::recording;
+use crate::hot::log;
+use crate::sys::c;
+
+fn born(pc: usize, block: *mut c_void, size: usize) -> *mut c_void {
+    if recording() {
+        let kind = BlockKind::Heap;
+        log::event(pc, &Op::Alloc { address: block as u64, size: size.max(1) as u64, kind });
+    }
+    block
+}
+
+/// Exports a form of `operator new`: its name, its further parameters, how memory is asked for.
+macro_rules! new {
+    ($export:ident / $inner:ident, $name:literal, ($($argument:ident: $type:ty),*), $size:ident => $allocate:expr) => {
+        intercept! {
+            /// A form of `operator new`.
+            fn $export / $inner($size: usize $(, $argument: $type)*) -> *mut c_void; pc {
+                type Real = unsafe extern "C-unwind" fn(usize $(, $type)*) -> *mut c_void;
+                // SAFETY: plain numbers.
+                let block = unsafe { $allocate };
+                if !block.is_null() {
+                    return born(pc, block, $size);
+                }
+                // SAFETY: passed on.
+                unsafe { real!($name, Real)($size $(, $argument)*) }
+            }
+        }
+    };
+}
+
+new!(dh_wrap__Znwm / new, "_Znwm", (), size => c::__libc_malloc(size.max(1)));
+new!(dh_wrap__Znam / new_array, "_Znam", (), size => c::__libc_malloc(size.max(1)));
+new!(dh_wrap__ZnwmRKSt9nothrow_t / new_or_null, "_ZnwmRKSt9nothrow_t", (tag: usize), size =>
+    c::__libc_malloc(size.max(1)));
+new!(dh_wrap__ZnamRKSt9nothrow_t / new_array_or_null, "_ZnamRKSt9nothrow_t", (tag: usize), size =>
+    c::__libc_malloc(size.max(1)));
+new!(dh_wrap__ZnwmSt11align_val_t / new_aligned, "_ZnwmSt11align_val_t", (alignment: usize), size =>
+    c::__libc_memalign(alignment, size.max(1)));
+new!(dh_wrap__ZnamSt11align_val_t / new_array_aligned, "_ZnamSt11align_val_t", (alignment: usize), size =>
+    c::__libc_memalign(alignment, size.max(1)));
+new!(dh_wrap__ZnwmSt11align_val_tRKSt9nothrow_t / new_aligned_or_null,
+    "_ZnwmSt11align_val_tRKSt9nothrow_t", (alignment: usize, tag: usize), size =>
+    c::__libc_memalign(alignment, size.max(1)));
+new!(dh_wrap__ZnamSt11align_val_tRKSt9nothrow_t / new_array_aligned_or_null,
+    "_ZnamSt11align_val_tRKSt9nothrow_t", (alignment: usize, tag: usize), size =>
+    c::__libc_memalign(alignment, size.max(1)));
+
+/// Exports forms of `operator delete`; what follows the block (size, alignment, tag) says nothing
+/// that its birth did not.
+macro_rules! delete {
+    ($($export:ident / $inner:ident ($($argument:ident),*);)*) => {$(
+        intercept! {
+            /// A form of `operator delete`.
+            fn $export / $inner(block: *mut c_void $(, $argument: usize)*); pc {
+                if !block.is_null() && recording() {
+                    let kind = BlockKind::Heap;
+                    log::event(pc, &Op::Free { address: block as u64, size: 0, kind });
+                }
+                // SAFETY: the program's block, from one of the forms above.
+                unsafe { c::__libc_free(block) };
+            }
+        }
+    )*};
+}
+
+delete! {
+    dh_wrap__ZdlPv / delete ();
+    dh_wrap__ZdaPv / delete_array ();
+    dh_wrap__ZdlPvm / delete_sized (_size);
+    dh_wrap__ZdaPvm / delete_array_sized (_size);
+    dh_wrap__ZdlPvRKSt9nothrow_t / delete_tagged (_tag);
+    dh_wrap__ZdaPvRKSt9nothrow_t / delete_array_tagged (_tag);
+    dh_wrap__ZdlPvSt11align_val_t / delete_aligned (_alignment);
+    dh_wrap__ZdaPvSt11align_val_t / delete_array_aligned (_alignment);
+    dh_wrap__ZdlPvmSt11align_val_t / delete_sized_aligned (_size, _alignment);
+    dh_wrap__ZdaPvmSt11align_val_t / delete_array_sized_aligned (_size, _alignment);
+    dh_wrap__ZdlPvSt11align_val_tRKSt9nothrow_t / delete_aligned_tagged (_alignment, _tag);
+    dh_wrap__ZdaPvSt11align_val_tRKSt9nothrow_t / delete_array_aligned_tagged (_alignment, _tag);
+}
