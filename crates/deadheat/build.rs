@@ -1,0 +1,206 @@
+//! Makes the objects that are linked into programs under test, and that this crate embeds.
+//!
+//! The runtime's and the core's sources are compiled once more, directly and always optimised,
+//! then linked into one relocatable object in which everything but the entry points is local:
+//! such an object can live in any program, even in a Rust program beside that program's own
+//! standard library. It comes in two forms. In `rt-dynamic.o` an interceptor has the name of the
+//! function that it stands for, weakly, so that a program's own definition wins; in
+//! `rt-static.o` it is called `__wrap_NAME`, for the linker's `--wrap`.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// An interceptor for NAME is exported by the runtime as this plus NAME.
+const INTERCEPTOR: &str = "dh_wrap_";
+/// What the compiler may call although the source does not, is exported as this plus its name.
+const OWN: &str = "dh_own_";
+/// Those functions: left undefined they would reach the program's, that is, our interceptors.
+const MEMORY_FUNCTIONS: [&str; 6] = ["memcpy", "memmove", "memset", "memcmp", "bcmp", "strlen"];
+
+type Outcome<T> = Result<T, String>;
+
+fn main() {
+    if let Err(message) = make() {
+        for line in message.lines() {
+            println!("cargo::error={line}");
+        }
+        std::process::exit(1);
+    }
+}
+
+fn make() -> Outcome<()> {
+    let out = PathBuf::from(variable("OUT_DIR")?);
+    let target = variable("TARGET")?;
+    if !target.starts_with("x86_64-") || !target.contains("-linux-") {
+        return Err(format!("deadheat runs on x86-64 Linux, not on {target}"));
+    }
+    let core = PathBuf::from(variable("DEP_DEADHEAT_CORE_ROOT")?);
+    let runtime = PathBuf::from(variable("DEP_DEADHEAT_RUNTIME_ROOT")?);
+    println!("cargo::rerun-if-changed=build.rs");
+    for root in [&core, &runtime] {
+        println!("cargo::rerun-if-changed={}", root.join("src").display());
+    }
+    let archive = compile(&out, &target, &core, &runtime)?;
+    let exports = exports(&archive)?;
+    let merged = merge(&out, &archive, &exports)?;
+    check(&merged, &exports)?;
+    name(&out, &merged, &exports)?;
+    stand_in_for_libtsan(&out, &target)
+}
+
+/// Compiles core and runtime to a static library.
+fn compile(out: &Path, target: &str, core: &Path, runtime: &Path) -> Outcome<PathBuf> {
+    let rustc = |root: &Path, name: &str, kind: &str| {
+        let mut command = Command::new(variable("RUSTC")?);
+        command.args(["--edition=2024", "--cap-lints=allow", "--crate-name", name, "--crate-type", kind]);
+        command.args(["-Copt-level=3", "-Cpanic=abort", "-Crelocation-model=pic", "-Ccodegen-units=1"]);
+        command.args(["-Cembed-bitcode=yes", "-Cdebug-assertions=no", "--cfg=deadheat_object"]);
+        command.arg("--out-dir").arg(out).arg(root.join("src").join("lib.rs"));
+        if variable("HOST")? != target {
+            command.args(["--target", target]);
+        }
+        Ok::<_, String>(command)
+    };
+    run(&mut rustc(core, "deadheat_core", "rlib")?)?;
+    let library = out.join("libdeadheat_core.rlib");
+    let mut link = rustc(runtime, "deadheat_runtime", "staticlib")?;
+    link.arg("-Clto=fat").arg("--extern").arg(format!("deadheat_core={}", library.display()));
+    run(&mut link)?;
+    Ok(out.join("libdeadheat_runtime.a"))
+}
+
+/// The C names that the runtime's own object defines.
+fn exports(archive: &Path) -> Outcome<BTreeSet<String>> {
+    let list = run(Command::new("nm").args(["-A", "-P", "-g", "--defined-only"]).arg(archive))?;
+    let mut names = BTreeSet::new();
+    for line in list.lines() {
+        // `libX.a[member.o]: name T value size`
+        let Some((place, symbol)) = line.split_once("]: ") else { continue };
+        let own = place.rsplit('[').next().is_some_and(|member| member.starts_with("deadheat_runtime"));
+        let name = symbol.split(' ').next().unwrap_or("");
+        let mangled = ["_ZN", "_R", "rust_", "__rust", "DW."].iter().any(|start| name.starts_with(start));
+        if own && !mangled && !name.is_empty() {
+            names.insert(name.to_owned());
+        }
+    }
+    Ok(names)
+}
+
+/// Links what the entry points need into one object.
+fn merge(out: &Path, archive: &Path, exports: &BTreeSet<String>) -> Outcome<PathBuf> {
+    let merged = out.join("rt-merged.o");
+    let mut arguments = String::from("-r --force-group-allocation --gc-sections\n");
+    for name in exports {
+        let _ = writeln!(arguments, "--undefined={name}");
+    }
+    for name in MEMORY_FUNCTIONS {
+        if exports.contains(&format!("{OWN}{name}")) {
+            let _ = writeln!(arguments, "--defsym={name}={OWN}{name}");
+        }
+    }
+    let file = out.join("merge.args");
+    write(&file, &arguments)?;
+    let mut at_file = std::ffi::OsString::from("@");
+    at_file.push(&file);
+    run(Command::new("ld").arg(at_file).arg("-o").arg(&merged).arg(archive))?;
+    Ok(merged)
+}
+
+/// Sees to it that the object calls nothing that it intercepts.
+fn check(merged: &Path, exports: &BTreeSet<String>) -> Outcome<()> {
+    let list = run(Command::new("nm").args(["-P", "-g", "--undefined-only"]).arg(merged))?;
+    for line in list.lines() {
+        let name = line.split(' ').next().unwrap_or("");
+        if MEMORY_FUNCTIONS.contains(&name) {
+            return Err(format!("the runtime needs {name} but does not define {OWN}{name}"));
+        }
+        if exports.contains(&format!("{INTERCEPTOR}{name}")) {
+            return Err(format!("the runtime calls {name}, which it intercepts, by its plain name"));
+        }
+    }
+    Ok(())
+}
+
+/// Makes all but the entry points local and gives the interceptors their two names; writes the
+/// two lists for the linker that go with them.
+fn name(out: &Path, merged: &Path, exports: &BTreeSet<String>) -> Outcome<()> {
+    let [mut global, mut weak, mut plain, mut wrapped] = [const { String::new() }; 4];
+    let [mut dynamic_list, mut static_arguments] = [String::from("{\n"), String::new()];
+    let mut own = String::new();
+    for name in MEMORY_FUNCTIONS {
+        let _ = writeln!(own, "{name} {OWN}{name}_by_compiler");
+    }
+    for name in exports.iter().filter(|name| !name.starts_with(OWN)) {
+        let _ = writeln!(global, "{name}");
+        let public = match name.strip_prefix(INTERCEPTOR) {
+            Some(function) => {
+                let _ = writeln!(weak, "{name}");
+                let _ = writeln!(plain, "{name} {function}");
+                let _ = writeln!(wrapped, "{name} __wrap_{function}");
+                // The real function is only referred to weakly: ask for it.
+                let _ = writeln!(static_arguments, "--wrap={function} --undefined={function}");
+                function
+            }
+            None => name,
+        };
+        let _ = writeln!(dynamic_list, "  {public};");
+    }
+    dynamic_list.push_str("};\n");
+    write(&out.join("dynamic.list"), &dynamic_list)?;
+    write(&out.join("static.args"), &static_arguments)?;
+    let objcopy = |options: &[(&str, &str, &str)], from: &Path, to: &Path| {
+        let mut command = Command::new("objcopy");
+        for (option, file, text) in options {
+            let path = out.join(file);
+            write(&path, text)?;
+            command.arg(format!("{option}={}", path.display()));
+        }
+        run(command.arg("--strip-debug").arg(from).arg(to)).map(drop)
+    };
+    let local = out.join("rt-local.o");
+    let keep = [("--redefine-syms", "own.syms", &*own), ("--keep-global-symbols", "global.syms", &*global)];
+    objcopy(&keep, merged, &local)?;
+    let unnamed = out.join("rt-weak.o");
+    objcopy(&[("--weaken-symbols", "weak.syms", &*weak)], &local, &unnamed)?;
+    objcopy(&[("--redefine-syms", "plain.syms", &*plain)], &unnamed, &out.join("rt-dynamic.o"))?;
+    objcopy(&[("--redefine-syms", "wrapped.syms", &*wrapped)], &local, &out.join("rt-static.o"))
+}
+
+/// An empty object, under the name that gcc's driver looks for with `-fsanitize=thread`.
+fn stand_in_for_libtsan(out: &Path, target: &str) -> Outcome<()> {
+    let source = out.join("empty.rs");
+    write(&source, "#![no_std]\n")?;
+    let mut command = Command::new(variable("RUSTC")?);
+    command.args(["--crate-type=rlib", "--edition=2024", "-Cpanic=abort", "-Ccodegen-units=1"]);
+    command.arg(format!("--emit=obj={}", out.join("libtsan_preinit.o").display())).arg(source);
+    if variable("HOST")? != target {
+        command.args(["--target", target]);
+    }
+    run(&mut command).map(drop)
+}
+
+fn variable(name: &str) -> Outcome<String> {
+    println!("cargo::rerun-if-env-changed={name}");
+    std::env::var(name).map_err(|_| format!("{name} is not set; this build script runs under cargo only"))
+}
+
+fn write(path: &Path, text: &str) -> Outcome<()> {
+    std::fs::write(path, text).map_err(|error| format!("cannot write {}: {error}", path.display()))
+}
+
+/// Runs a tool; gives what it printed.
+fn run(command: &mut Command) -> Outcome<String> {
+    let tool = command.get_program().to_string_lossy().into_owned();
+    let output = command.output().map_err(|error| {
+        format!(
+            "cannot run {tool}: {error}; building deadheat needs GNU binutils (Debian: apt install binutils)"
+        )
+    })?;
+    if output.status.success() {
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    } else {
+        Err(format!("{tool} failed: {}\n{}", output.status, String::from_utf8_lossy(&output.stderr)))
+    }
+}
