@@ -1,1 +1,18 @@
-//! The analyses of the deadheat race detector.
+//! The analyses: from the events of a run to its races.
+//!
+//! Each analysis is one file or folder, one row of the [`registry`], and one column of the facts
+//! in `spec/traces`. They share [`clock`] and know nothing of each other.
+//!
+//! Invariants: pure (no input or output, no time, no threads, no `unsafe`); the same events give
+//! the same races in the same order; each analysis matches the events without a wildcard.
+#![forbid(unsafe_code)]
+#![deny(missing_docs)]
+#![deny(clippy::wildcard_enum_match_arm)]
+
+pub mod clock;
+pub mod detector;
+pub mod hb;
+pub mod registry;
+
+pub use detector::Detector;
+pub use registry::{ANALYSES, Analysis, Options};

@@ -1,0 +1,132 @@
+//! Blocks of memory: what an address belongs to.
+//!
+//! A freed block is remembered until its memory comes to life again, so that an access to freed
+//! memory can still be told with the block that was there.
+//!
+//! Invariant: blocks of one kind do not overlap.
+
+use std::collections::BTreeMap;
+
+use deadheat_core::event::BlockKind;
+use deadheat_core::race::Block;
+
+const KINDS: [BlockKind; 4] = [BlockKind::Heap, BlockKind::Mapping, BlockKind::Stack, BlockKind::ThreadLocal];
+
+/// The blocks of a run.
+#[derive(Debug, Default)]
+pub struct Blocks {
+    by_kind: [BTreeMap<u64, Entry>; KINDS.len()],
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    block: Block,
+    live: bool,
+}
+
+impl Blocks {
+    /// A block comes to life.
+    pub fn insert(&mut self, block: Block) {
+        let end = block.address.saturating_add(block.size);
+        for kind in KINDS {
+            let gone = kind == block.kind || block.kind == BlockKind::Mapping;
+            self.carve(kind, block.address, end, gone);
+        }
+        self.by_kind[block.kind as usize].insert(block.address, Entry { block, live: true });
+    }
+
+    /// A block's life ends: its size, looked up if it is given as 0.
+    pub fn remove(&mut self, address: u64, size: u64, kind: BlockKind) {
+        if let Some(entry) = self.by_kind[kind as usize].get_mut(&address)
+            && (size == 0 || size == entry.block.size)
+        {
+            entry.live = false;
+            return;
+        }
+        self.carve(kind, address, address.saturating_add(size), true);
+    }
+
+    /// The size of the live block that starts at an address.
+    #[must_use]
+    pub fn size_at(&self, address: u64, kind: BlockKind) -> Option<u64> {
+        let entry = self.by_kind[kind as usize].get(&address)?;
+        entry.live.then_some(entry.block.size)
+    }
+
+    /// The smallest block that holds an address; a live one if there is one.
+    #[must_use]
+    pub fn around(&self, address: u64) -> Option<Block> {
+        let holders = self.by_kind.iter().filter_map(|blocks| {
+            let (_, entry) = blocks.range(..=address).next_back()?;
+            (address - entry.block.address < entry.block.size).then_some(entry)
+        });
+        holders.min_by_key(|entry| (!entry.live, entry.block.size)).map(|entry| entry.block)
+    }
+
+    /// Takes the bytes from `start` to `end` out of the blocks of a kind: out of the freed ones,
+    /// and out of the live ones too if `all` says so. What sticks out on either side stays.
+    fn carve(&mut self, kind: BlockKind, start: u64, end: u64, all: bool) {
+        let blocks = &mut self.by_kind[kind as usize];
+        let first = match blocks.range(..start).next_back() {
+            Some((&before, entry)) if before + entry.block.size > start => before,
+            _ => start,
+        };
+        while let Some((&at, &entry)) = blocks.range(first..end).find(|(_, entry)| all || !entry.live) {
+            blocks.remove(&at);
+            let entry_end = at.saturating_add(entry.block.size);
+            if entry_end > end {
+                let block = Block { address: end, size: entry_end - end, ..entry.block };
+                blocks.insert(end, Entry { block, ..entry });
+            }
+            if at < start {
+                let block = Block { size: start - at, ..entry.block };
+                blocks.insert(at, Entry { block, ..entry });
+                // The rest of the range starts behind what was kept.
+                return self.carve(kind, start, end, all);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use deadheat_core::ids::{PlaceId, StackId, ThreadId};
+
+    use super::*;
+
+    fn block(address: u64, size: u64, kind: BlockKind) -> Block {
+        Block { address, size, kind, thread: ThreadId(0), place: PlaceId(0), stack: StackId(0) }
+    }
+
+    #[test]
+    fn the_smallest_block_around_an_address_wins() {
+        let mut blocks = Blocks::default();
+        blocks.insert(block(0, 4096, BlockKind::Mapping));
+        blocks.insert(block(64, 32, BlockKind::Heap));
+        assert_eq!(blocks.around(70).map(|found| found.size), Some(32));
+        assert_eq!(blocks.around(100).map(|found| found.size), Some(4096));
+        assert_eq!(blocks.around(5000), None);
+    }
+
+    #[test]
+    fn a_freed_block_is_known_until_its_memory_is_used_again() {
+        let mut blocks = Blocks::default();
+        blocks.insert(block(64, 32, BlockKind::Heap));
+        blocks.remove(64, 0, BlockKind::Heap);
+        assert_eq!(blocks.size_at(64, BlockKind::Heap), None);
+        assert_eq!(blocks.around(70).map(|found| found.address), Some(64));
+        blocks.insert(block(80, 8, BlockKind::Heap));
+        assert_eq!(blocks.around(84).map(|found| found.address), Some(80));
+        assert_eq!(blocks.around(90).map(|found| found.address), Some(88));
+    }
+
+    #[test]
+    fn unmapping_the_middle_leaves_both_ends() {
+        let mut blocks = Blocks::default();
+        blocks.insert(block(0, 300, BlockKind::Mapping));
+        blocks.remove(100, 100, BlockKind::Mapping);
+        assert_eq!(blocks.around(50).map(|found| (found.address, found.size)), Some((0, 100)));
+        assert_eq!(blocks.around(150), None);
+        assert_eq!(blocks.around(250).map(|found| (found.address, found.size)), Some((200, 100)));
+    }
+}

@@ -1,0 +1,11 @@
+//! What the analyses share: clocks, threads, lock sets, blocks, synchronisation objects, and
+//! the order that they make together.
+
+pub mod barrier;
+pub mod blocks;
+pub mod condition;
+pub mod lockset;
+pub mod objects;
+pub mod order;
+pub mod threads;
+pub mod vector;

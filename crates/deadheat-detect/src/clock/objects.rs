@@ -1,0 +1,160 @@
+//! Synchronisation objects: what each of them lets its next user see.
+//!
+//! Invariant: `addresses` holds the address of every object in the other tables, so that the
+//! objects inside a block can be found when its memory gets a new life.
+
+use std::collections::BTreeSet;
+
+use deadheat_core::event::SyncKind;
+use rustc_hash::FxHashMap;
+
+use super::barrier::Barrier;
+use super::condition::Condition;
+use super::vector::Clock;
+
+/// All synchronisation objects of a run, by address. One address may hold one of each family.
+#[derive(Debug, Default)]
+pub struct Objects {
+    locks: FxHashMap<u64, Lock>,
+    atomics: FxHashMap<u64, Clock>,
+    points: FxHashMap<(u64, Point), Clock>,
+    conditions: FxHashMap<u64, Condition>,
+    barriers: FxHashMap<u64, Barrier>,
+    addresses: BTreeSet<u64>,
+}
+
+/// What a lock lets its next holders see.
+#[derive(Debug, Default)]
+pub struct Lock {
+    /// What the last holder in write mode published.
+    pub written: Clock,
+    /// What the holders in read mode since then published.
+    pub read: Clock,
+}
+
+/// Objects that gather what is published and show all of it to whoever waits.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Point {
+    /// A semaphore.
+    Semaphore,
+    /// A one-time initialisation.
+    Once,
+    /// An order announced by the program.
+    Annotation,
+}
+
+impl Point {
+    /// The family of a kind; `None` for condition variables, which work otherwise.
+    #[must_use]
+    pub const fn of(kind: SyncKind) -> Option<Self> {
+        match kind {
+            SyncKind::Condition | SyncKind::ConditionAll => None,
+            SyncKind::Semaphore => Some(Self::Semaphore),
+            SyncKind::Once => Some(Self::Once),
+            SyncKind::Annotation => Some(Self::Annotation),
+        }
+    }
+}
+
+impl Objects {
+    /// The lock at an address.
+    pub fn lock(&mut self, address: u64) -> &mut Lock {
+        let Self { locks, addresses, .. } = self;
+        locks.entry(address).or_insert_with(|| {
+            addresses.insert(address);
+            Lock::default()
+        })
+    }
+
+    /// What an acquire load of the atomic at an address would see.
+    #[must_use]
+    pub fn atomic(&self, address: u64) -> Option<&Clock> {
+        self.atomics.get(&address)
+    }
+
+    /// The same, to change it.
+    pub fn atomic_mut(&mut self, address: u64) -> &mut Clock {
+        let Self { atomics, addresses, .. } = self;
+        atomics.entry(address).or_insert_with(|| {
+            addresses.insert(address);
+            Clock::default()
+        })
+    }
+
+    /// The atomic at an address was overwritten by a store that publishes nothing.
+    pub fn silence_atomic(&mut self, address: u64) {
+        if let Some(clock) = self.atomics.get_mut(&address) {
+            clock.clear();
+        }
+    }
+
+    /// The same for every atomic in a range.
+    pub fn silence_atomics(&mut self, start: u64, end: u64) {
+        let Self { atomics, addresses, .. } = self;
+        for address in addresses.range(start..end) {
+            if let Some(clock) = atomics.get_mut(address) {
+                clock.clear();
+            }
+        }
+    }
+
+    /// The gathering object at an address.
+    pub fn point(&mut self, address: u64, family: Point) -> &mut Clock {
+        let Self { points, addresses, .. } = self;
+        points.entry((address, family)).or_insert_with(|| {
+            addresses.insert(address);
+            Clock::default()
+        })
+    }
+
+    /// The condition variable at an address.
+    pub fn condition(&mut self, address: u64) -> &mut Condition {
+        let Self { conditions, addresses, .. } = self;
+        conditions.entry(address).or_insert_with(|| {
+            addresses.insert(address);
+            Condition::default()
+        })
+    }
+
+    /// The barrier at an address.
+    pub fn barrier(&mut self, address: u64) -> &mut Barrier {
+        let Self { barriers, addresses, .. } = self;
+        barriers.entry(address).or_insert_with(|| {
+            addresses.insert(address);
+            Barrier::default()
+        })
+    }
+
+    /// Forgets what was ordered by the objects at an address; its value if it is an atomic stays.
+    pub fn forget(&mut self, address: u64) {
+        self.locks.remove(&address);
+        self.conditions.remove(&address);
+        self.barriers.remove(&address);
+        for family in [Point::Semaphore, Point::Once, Point::Annotation] {
+            self.points.remove(&(address, family));
+        }
+        if !self.atomics.contains_key(&address) {
+            self.addresses.remove(&address);
+        }
+    }
+
+    /// Forgets every object in a range of memory that gets a new life.
+    pub fn forget_range(&mut self, start: u64, end: u64) {
+        while let Some(&address) = self.addresses.range(start..end).next() {
+            self.atomics.remove(&address);
+            self.forget(address);
+        }
+    }
+
+    /// The number of addresses with an object.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.addresses.len()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.addresses.is_empty()
+    }
+}

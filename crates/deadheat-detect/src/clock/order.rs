@@ -1,0 +1,187 @@
+//! The happens-before order of a run, as it grows event by event.
+//!
+//! Rules, one function each: program order, locks (write and read mode), fork and join,
+//! semaphores, one-time initialisation, announced orders, condition variables, barriers, and
+//! the synchronises-with of C++20 for atomics and fences:
+//!
+//! - A release store begins a release sequence. Any other store ends it, also one of the same
+//!   thread (C++20 dropped C++11's exception); a read-modify-write continues it, and heads a
+//!   sequence of its own if it releases.
+//! - An acquire load that reads from a release sequence sees what its head published. A relaxed
+//!   load leaves that to the thread's next acquire fence.
+//! - A relaxed store publishes what the thread's last release fence could see.
+//! - A seq_cst operation or fence is an acquire-release one. The single total order of seq_cst
+//!   operations restricts which values may be read; it makes nothing happen before anything
+//!   else, so no edge is drawn from it.
+//! - A plain store to an atomic's first byte ends its release sequence, as it writes a value
+//!   that nobody released.
+//!
+//! Departure: an atomic is known by its first address. Where a program accesses one atomic in
+//! several sizes (which the standards do not speak of), accesses that start at the same address
+//! synchronise and others do not.
+
+use deadheat_core::access::{Access, MemoryOrder};
+use deadheat_core::event::{LockMode, SyncKind};
+use deadheat_core::ids::ThreadId;
+use deadheat_core::race::HeldLock;
+
+use super::lockset::{LockTable, Released};
+use super::objects::{Objects, Point};
+use super::threads::Threads;
+use super::vector::Clock;
+
+/// Threads, locks and objects, and what each of them knows of the others' past.
+#[derive(Debug, Default)]
+pub struct Order {
+    /// The threads and their clocks.
+    pub threads: Threads,
+    /// The lock sets.
+    pub locks: LockTable,
+    /// The objects.
+    pub objects: Objects,
+}
+
+impl Order {
+    /// The thread now holds a lock.
+    pub fn acquire(&mut self, row: usize, lock: u64, mode: LockMode) {
+        let thread = self.threads.row_mut(row);
+        if !thread.held.take(lock, mode) {
+            return;
+        }
+        let object = self.objects.lock(lock);
+        thread.clock.join(&object.written);
+        if mode == LockMode::Write {
+            thread.clock.join(&object.read);
+        }
+        thread.locks = self.locks.with(thread.locks, HeldLock { lock, mode });
+        thread.stretch = super::threads::STALE;
+    }
+
+    /// The thread gives a lock back. `mode` counts only if it was never seen taking it.
+    pub fn release(&mut self, row: usize, lock: u64, mode: LockMode) {
+        let thread = self.threads.row_mut(row);
+        let mode = match thread.held.give(lock) {
+            Released::Inner => return,
+            Released::Outer(held) => held,
+            Released::Unheld => mode,
+        };
+        let object = self.objects.lock(lock);
+        match mode {
+            LockMode::Write => {
+                object.written.assign(&thread.clock);
+                object.read.clear();
+            }
+            LockMode::Read => object.read.join(&thread.clock),
+        }
+        thread.locks = self.locks.without(thread.locks, lock);
+        self.threads.publish(row);
+    }
+
+    /// The thread creates another.
+    pub fn fork(&mut self, row: usize, child: ThreadId) {
+        self.threads.fork(row, child);
+    }
+
+    /// The thread has seen another end.
+    pub fn join(&mut self, row: usize, child: ThreadId) {
+        self.threads.join(row, child);
+    }
+
+    /// The thread wakes waiters or publishes what it did.
+    pub fn signal(&mut self, row: usize, object: u64, kind: SyncKind) {
+        let clock = &self.threads.row(row).clock;
+        match Point::of(kind) {
+            Some(family) => self.objects.point(object, family).join(clock),
+            None => {
+                if !self.objects.condition(object).signal(clock) {
+                    return;
+                }
+            }
+        }
+        self.threads.publish(row);
+    }
+
+    /// The thread begins to wait.
+    pub fn begin_wait(&mut self, row: usize, object: u64, kind: SyncKind) {
+        if Point::of(kind).is_none() {
+            self.objects.condition(object).begin(self.threads.row(row).id);
+        }
+    }
+
+    /// The thread's wait is over.
+    pub fn end_wait(&mut self, row: usize, object: u64, kind: SyncKind, woken: bool) {
+        let thread = self.threads.row_mut(row);
+        match Point::of(kind) {
+            Some(family) if woken => thread.clock.join(self.objects.point(object, family)),
+            Some(_) => {}
+            None => {
+                let seen = self.objects.condition(object).end(thread.id);
+                if let Some(seen) = seen.filter(|_| woken) {
+                    thread.clock.join(&seen);
+                }
+            }
+        }
+    }
+
+    /// The thread arrives at a barrier.
+    pub fn arrive(&mut self, row: usize, barrier: u64, count: u32) {
+        let thread = self.threads.row(row);
+        self.objects.barrier(barrier).arrive(thread.id, &thread.clock, count);
+        self.threads.publish(row);
+    }
+
+    /// The thread leaves a barrier.
+    pub fn leave(&mut self, row: usize, barrier: u64) {
+        let thread = self.threads.row_mut(row);
+        self.objects.barrier(barrier).leave(thread.id, &mut thread.clock);
+    }
+
+    /// The thread passes a fence.
+    pub fn fence(&mut self, row: usize, order: MemoryOrder) {
+        let thread = self.threads.row_mut(row);
+        if order.acquires() {
+            thread.clock.join(&thread.fences.loaded);
+        }
+        if order.releases() {
+            thread.fences.released.assign(&thread.clock);
+            self.threads.publish(row);
+        }
+    }
+
+    /// What an atomic access learns. It comes before the access itself is judged: an access
+    /// happens after everything that it synchronises with.
+    pub fn atomic_learns(&mut self, row: usize, access: &Access, order: MemoryOrder) {
+        if !access.mode.reads() {
+            return;
+        }
+        let Some(seen) = self.objects.atomic(access.address) else { return };
+        let thread = self.threads.row_mut(row);
+        if order.acquires() {
+            thread.clock.join(seen);
+        } else {
+            thread.fences.loaded.join(seen);
+        }
+    }
+
+    /// What an atomic access publishes. It comes after the access itself was judged: who
+    /// synchronises with an access has seen it.
+    pub fn atomic_publishes(&mut self, row: usize, access: &Access, order: MemoryOrder) {
+        if !access.mode.writes() {
+            return;
+        }
+        let thread = self.threads.row(row);
+        let published: &Clock = if order.releases() { &thread.clock } else { &thread.fences.released };
+        if access.mode.reads() {
+            if !published.is_empty() {
+                self.objects.atomic_mut(access.address).join(published);
+            }
+        } else if published.is_empty() {
+            self.objects.silence_atomic(access.address);
+        } else {
+            self.objects.atomic_mut(access.address).assign(published);
+        }
+        if order.releases() {
+            self.threads.publish(row);
+        }
+    }
+}

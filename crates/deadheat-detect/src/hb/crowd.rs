@@ -1,0 +1,244 @@
+//! Crowds: the accesses of a cell that remembers more than one plain write and one plain read.
+//!
+//! Many cells often share one past (a table filled by one thread and read by all): a step from
+//! one cell state to another is looked up in a small table first, and cells that took the same
+//! step share the crowd. A crowd that only one cell names is changed in place.
+//!
+//! Invariant: a crowd's `version` changes whenever its members do, so an entry of the table of
+//! steps is valid if and only if the versions that it names are the present ones.
+
+use deadheat_core::access::{Access, Mode};
+use deadheat_core::rule::Epoch;
+
+use super::cell::{Cell, MOMENTS};
+use super::moments::Marks;
+
+/// What an access is to others: whether it writes, whether it is atomic.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+#[repr(u8)]
+pub(crate) enum Sort {
+    PlainRead = 0,
+    PlainWrite = 1,
+    AtomicRead = 2,
+    AtomicWrite = 3,
+}
+
+impl Sort {
+    pub(crate) fn of(access: &Access) -> Self {
+        match (access.atomic.is_some(), access.mode.writes()) {
+            (false, false) => Self::PlainRead,
+            (false, true) => Self::PlainWrite,
+            (true, false) => Self::AtomicRead,
+            (true, true) => Self::AtomicWrite,
+        }
+    }
+
+    /// Mode and atomicity, as the race rule wants them.
+    pub(crate) const fn rule(self) -> (Mode, bool) {
+        match self {
+            Self::PlainRead => (Mode::Read, false),
+            Self::PlainWrite => (Mode::Write, false),
+            Self::AtomicRead => (Mode::Read, true),
+            Self::AtomicWrite => (Mode::Write, true),
+        }
+    }
+
+    /// Whether whatever conflicts with `other` also conflicts with this.
+    ///
+    /// An access that happens before such a later one need not be remembered: a still later
+    /// access that races with the first is unordered with the second too (it would otherwise
+    /// come after the first), and conflicts with it.
+    pub(crate) const fn covers(self, other: Sort) -> bool {
+        match self {
+            Self::PlainWrite => true,
+            Self::PlainRead => matches!(other, Self::PlainRead | Self::AtomicRead),
+            Self::AtomicWrite => matches!(other, Self::AtomicRead | Self::AtomicWrite),
+            Self::AtomicRead => matches!(other, Self::AtomicRead),
+        }
+    }
+}
+
+/// One remembered access.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Member {
+    pub(crate) moment: u32,
+    pub(crate) epoch: Epoch,
+    pub(crate) sort: Sort,
+}
+
+#[derive(Debug, Default)]
+struct Crowd {
+    members: Vec<Member>,
+    version: u32,
+    shared: bool,
+}
+
+/// A step taken: from a cell, by a moment, to a crowd.
+#[derive(Clone, Copy, Debug)]
+struct Step {
+    from: Cell,
+    version: u32,
+    by: u32,
+    to: u32,
+    to_version: u32,
+}
+
+const STEPS: usize = 1 << 10;
+
+const NO_STEP: Step = Step { from: Cell::EMPTY, version: 0, by: 0, to: 0, to_version: 0 };
+
+/// All crowds.
+#[derive(Debug)]
+pub(crate) struct Crowds {
+    crowds: Vec<Crowd>,
+    free: Vec<u32>,
+    steps: Box<[Step; STEPS]>,
+    live: usize,
+    made: usize,
+}
+
+impl Default for Crowds {
+    fn default() -> Self {
+        Self { crowds: Vec::new(), free: Vec::new(), steps: Box::new([NO_STEP; STEPS]), live: 0, made: 0 }
+    }
+}
+
+impl Crowds {
+    /// The members of a crowd.
+    #[inline]
+    pub(crate) fn members(&self, crowd: u32) -> &[Member] {
+        &self.crowds[crowd as usize].members
+    }
+
+    /// Where the step from `from` by a moment leads, if it was taken before.
+    pub(crate) fn known_step(&mut self, from: Cell, by: u32) -> Option<Cell> {
+        let step = self.steps[slot(from, by)];
+        if step.by != by || step.from != from || step.version != self.version(from) {
+            return None;
+        }
+        let crowd = &mut self.crowds[step.to as usize];
+        if crowd.version != step.to_version {
+            return None;
+        }
+        crowd.shared = true;
+        Some(Cell::crowd(step.to))
+    }
+
+    /// The cell of the given members, which took a step from `from` by a moment.
+    pub(crate) fn step(&mut self, from: Cell, by: u32, members: &[Member]) -> Cell {
+        if let Some(number) = from.as_crowd()
+            && !self.crowds[number as usize].shared
+        {
+            let crowd = &mut self.crowds[number as usize];
+            crowd.version = crowd.version.wrapping_add(1);
+            crowd.members.clear();
+            crowd.members.extend_from_slice(members);
+            return from;
+        }
+        let version = self.version(from);
+        let number = self.make(members);
+        let to_version = self.crowds[number as usize].version;
+        self.steps[slot(from, by)] = Step { from, version, by, to: number, to_version };
+        Cell::crowd(number)
+    }
+
+    /// A cell leaves its crowd for good.
+    pub(crate) fn leave(&mut self, cell: Cell) {
+        if let Some(number) = cell.as_crowd()
+            && !self.crowds[number as usize].shared
+        {
+            self.release(number);
+        }
+    }
+
+    /// A cell is copied: its crowd now has several.
+    pub(crate) fn share(&mut self, cell: Cell) {
+        if let Some(number) = cell.as_crowd() {
+            self.crowds[number as usize].shared = true;
+        }
+    }
+
+    /// The number of crowds made since the last sweep, and of those that it left.
+    pub(crate) fn made_and_left(&self) -> (usize, usize) {
+        (self.made, self.live)
+    }
+
+    /// Room for a mark for every crowd.
+    pub(crate) fn marks(&self) -> Marks {
+        Marks::below(self.crowds.len())
+    }
+
+    /// Frees every crowd that is not marked, and forgets all steps: the moments that they name
+    /// may be others soon.
+    pub(crate) fn sweep(&mut self, marks: &Marks) {
+        self.live = 0;
+        for number in 0..self.crowds.len() as u32 {
+            if marks.has(number) {
+                self.live += 1;
+            } else if !self.crowds[number as usize].members.is_empty() {
+                self.release(number);
+            }
+        }
+        *self.steps = [NO_STEP; STEPS];
+        self.made = 0;
+    }
+
+    /// The bytes that the crowds take.
+    pub(crate) fn memory(&self) -> usize {
+        let members: usize = self.crowds.iter().map(|crowd| crowd.members.capacity()).sum();
+        members * size_of::<Member>() + self.crowds.capacity() * size_of::<Crowd>()
+    }
+
+    fn version(&self, from: Cell) -> u32 {
+        from.as_crowd().map_or(0, |number| self.crowds[number as usize].version)
+    }
+
+    fn make(&mut self, members: &[Member]) -> u32 {
+        self.made += 1;
+        let number = self.free.pop().unwrap_or_else(|| {
+            let number = self.crowds.len();
+            assert!(number < MOMENTS, "more than {MOMENTS} sets of unordered accesses");
+            self.crowds.push(Crowd::default());
+            number as u32
+        });
+        let crowd = &mut self.crowds[number as usize];
+        crowd.version = crowd.version.wrapping_add(1);
+        crowd.shared = false;
+        crowd.members.extend_from_slice(members);
+        number
+    }
+
+    fn release(&mut self, number: u32) {
+        let crowd = &mut self.crowds[number as usize];
+        crowd.version = crowd.version.wrapping_add(1);
+        crowd.members.clear();
+        self.free.push(number);
+    }
+}
+
+fn slot(from: Cell, by: u32) -> usize {
+    let mixed = (from.bits() ^ u64::from(by).rotate_left(40)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (mixed >> (64 - STEPS.ilog2())) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use deadheat_core::rule::conflicts;
+
+    use super::*;
+
+    #[test]
+    fn what_covers_conflicts_with_all_that_the_covered_conflicts_with() {
+        let sorts = [Sort::PlainRead, Sort::PlainWrite, Sort::AtomicRead, Sort::AtomicWrite];
+        let conflict = |one: Sort, other: Sort| {
+            let ((mode, atomic), (other_mode, other_atomic)) = (one.rule(), other.rule());
+            conflicts(mode, atomic, other_mode, other_atomic)
+        };
+        for new in sorts {
+            for old in sorts {
+                let all = sorts.iter().all(|&later| !conflict(old, later) || conflict(new, later));
+                assert_eq!(new.covers(old), all, "{new:?} {old:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! Judging one access against what its bytes remember, and remembering it.
+
+use deadheat_core::ids::PlaceId;
+use deadheat_core::rule::{Epoch, races};
+use rustc_hash::FxHashSet;
+
+use super::cell::Cell;
+use super::crowd::{Crowds, Member, Sort};
+use super::moments::Moments;
+use super::shadow::Visitor;
+use crate::clock::vector::Clock;
+
+/// The most partners that one access is told with, unless all pairs are wanted.
+const MAX_PARTNERS: usize = 16;
+
+/// The earlier side of a race with the present access.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Partner {
+    pub(crate) moment: u32,
+    /// The first byte that both touch.
+    pub(crate) address: u64,
+    member: Member,
+}
+
+/// What all-pairs mode has told: an unordered pair of places, each with its sort of access.
+type Pair = ((PlaceId, Sort), (PlaceId, Sort));
+
+/// What a judgement leaves behind, kept between judgements to save its memory.
+#[derive(Debug, Default)]
+pub(crate) struct Findings {
+    /// The races of the present access, at most one for each moment.
+    pub(crate) partners: Vec<Partner>,
+    /// Whether the present access raced, told or not.
+    pub(crate) raced: bool,
+    /// Whether a plain write met an atomic write.
+    pub(crate) overwrote_atomic: bool,
+    members: Vec<Member>,
+    told: FxHashSet<Pair>,
+}
+
+impl Findings {
+    /// Makes ready for the next access.
+    pub(crate) fn reset(&mut self) {
+        self.partners.clear();
+        self.raced = false;
+        self.overwrote_atomic = false;
+    }
+}
+
+/// The present access, on its way through the shadow.
+pub(crate) struct Judge<'a> {
+    pub(crate) now: Member,
+    pub(crate) clock: &'a Clock,
+    pub(crate) moments: &'a Moments,
+    pub(crate) crowds: &'a mut Crowds,
+    pub(crate) findings: &'a mut Findings,
+    pub(crate) all_pairs: bool,
+}
+
+impl Visitor for Judge<'_> {
+    fn visit(&mut self, cell: Cell, address: u64) -> Cell {
+        if !cell.is_crowd() && !self.all_pairs && self.now.sort == Sort::PlainWrite {
+            let ordered = self.covered(self.moments.epoch(cell.write()))
+                && self.covered(self.moments.epoch(cell.read()));
+            if ordered {
+                return Cell::written(self.now.moment);
+            }
+        }
+        self.judge(cell, address)
+    }
+
+    fn share(&mut self, cell: Cell) {
+        self.crowds.share(cell);
+    }
+}
+
+impl Judge<'_> {
+    fn covered(&self, epoch: Epoch) -> bool {
+        self.clock.covers(epoch)
+    }
+
+    fn judge(&mut self, cell: Cell, address: u64) -> Cell {
+        let mut members = std::mem::take(&mut self.findings.members);
+        members.clear();
+        match cell.as_crowd() {
+            Some(crowd) => members.extend_from_slice(self.crowds.members(crowd)),
+            None => self.unpack(cell, &mut members),
+        }
+        for &member in &members {
+            self.meet(member, address);
+        }
+        let new = self.remember(cell, &mut members);
+        self.findings.members = members;
+        new
+    }
+
+    fn unpack(&self, cell: Cell, members: &mut Vec<Member>) {
+        for (moment, sort) in [(cell.write(), Sort::PlainWrite), (cell.read(), Sort::PlainRead)] {
+            if moment != 0 {
+                members.push(Member { moment, epoch: self.moments.epoch(moment), sort });
+            }
+        }
+    }
+
+    /// Judges the present access against one earlier one.
+    fn meet(&mut self, member: Member, address: u64) {
+        if self.now.sort == Sort::PlainWrite && member.sort == Sort::AtomicWrite {
+            self.findings.overwrote_atomic = true;
+        }
+        let seen = self.clock.get(member.epoch.thread);
+        if !races(member.epoch, member.sort.rule(), self.now.sort.rule(), seen) {
+            return;
+        }
+        self.findings.raced = true;
+        if self.all_pairs {
+            let then = (self.moments.place(member.moment), member.sort);
+            let now = (self.moments.place(self.now.moment), self.now.sort);
+            if !self.findings.told.insert((then.min(now), then.max(now))) {
+                return;
+            }
+        } else if self.findings.partners.len() >= MAX_PARTNERS || self.has_told(member) {
+            return;
+        }
+        self.findings.partners.push(Partner { moment: member.moment, address, member });
+    }
+
+    /// Whether the present access was told with the same place of the same thread.
+    fn has_told(&self, member: Member) -> bool {
+        self.findings.partners.iter().any(|told| {
+            told.moment == member.moment
+                || (told.member.epoch.thread == member.epoch.thread
+                    && self.moments.place(told.moment) == self.moments.place(member.moment))
+        })
+    }
+
+    /// The cell's new value: the present access in place of those that it covers.
+    fn remember(&mut self, cell: Cell, members: &mut Vec<Member>) -> Cell {
+        let before = members.len();
+        members.retain(|&old| !self.replaces(old));
+        if members.len() + 1 == before
+            && let Some(crowd) = cell.as_crowd()
+            && self.crowds.members(crowd).contains(&self.now)
+        {
+            // It replaces nothing but its own earlier self.
+            return cell;
+        }
+        members.push(self.now);
+        if let Some(simple) = pack(members) {
+            self.crowds.leave(cell);
+            return simple;
+        }
+        if let Some(known) = self.crowds.known_step(cell, self.now.moment) {
+            self.crowds.leave(cell);
+            return known;
+        }
+        self.crowds.step(cell, self.now.moment, members)
+    }
+
+    /// Whether an earlier access need not be remembered beside the present one.
+    fn replaces(&self, old: Member) -> bool {
+        if self.all_pairs {
+            return old.epoch.thread == self.now.epoch.thread
+                && old.sort == self.now.sort
+                && self.moments.place(old.moment) == self.moments.place(self.now.moment);
+        }
+        self.covered(old.epoch) && self.now.sort.covers(old.sort)
+    }
+}
+
+/// The members as a simple cell, if they are at most one plain write and one plain read.
+fn pack(members: &[Member]) -> Option<Cell> {
+    let (mut write, mut read) = (0, 0);
+    for member in members {
+        let place = match member.sort {
+            Sort::PlainWrite => &mut write,
+            Sort::PlainRead => &mut read,
+            Sort::AtomicRead | Sort::AtomicWrite => return None,
+        };
+        if *place != 0 {
+            return None;
+        }
+        *place = member.moment;
+    }
+    Some(Cell::new(write, read))
+}

@@ -1,0 +1,312 @@
+//! Happens-before (`hb`): every access that no synchronisation orders after an earlier one that
+//! it conflicts with.
+//!
+//! Paper: FastTrack (Flanagan and Freund, PLDI 2009), as RaceHunter and RAPID use it; C++20 for
+//! atomics (see [`crate::clock::order`]).
+//!
+//! Departures. FastTrack forgets after a race; this does not. For each byte the set of accesses
+//! is kept that no later one *covers*: is ordered after it and conflicts with all that it
+//! conflicts with. An access races with some earlier one if and only if it races with one of the
+//! set: had a forgotten one raced with it, the one that covers it would too. While nothing
+//! raced and no two threads read at a time, that set is one write and one read, which is
+//! FastTrack's epochs; for plain accesses it never holds more than a read and a write of each
+//! thread. Hence RAPID's count of racy events, and not FastTrack's.
+//!
+//! Blind spots: what the run did not do; order through code that was not watched.
+//!
+//! Invariants: exact to the byte, no eviction, no bounded history. Memory grows with the memory
+//! that the program touched and with its threads and locks, not with the length of the trace:
+//! what no cell names any more is swept when as much again was made.
+
+mod cache;
+mod cell;
+mod crowd;
+mod judge;
+mod moments;
+mod shadow;
+
+use deadheat_core::access::{Access, Mode, Via};
+use deadheat_core::event::{BlockKind, Event, Op};
+use deadheat_core::race::{Block, Race, RaceSink, Side};
+use deadheat_core::rule::Epoch;
+
+use crate::clock::blocks::Blocks;
+use crate::clock::order::Order;
+use crate::detector::Detector;
+use crate::registry::Options;
+use cache::Cache;
+use cell::Cell;
+use crowd::{Crowds, Member, Sort};
+use judge::{Findings, Judge};
+use moments::{How, Moments};
+use shadow::Shadow;
+
+/// The least number of moments or crowds made between two sweeps.
+const SWEEP_AT_LEAST: usize = 1 << 16;
+/// One moment may be made for this many cells between two sweeps: a sweep looks at each cell.
+const CELLS_PER_MOMENT: usize = 8;
+/// A heap block that starts on such a boundary owns its last granule whole.
+const HEAP_GRANULE: u64 = 8;
+
+/// The happens-before analysis.
+#[derive(Debug, Default)]
+pub struct Hb {
+    order: Order,
+    blocks: Blocks,
+    shadow: Shadow,
+    moments: Moments,
+    crowds: Crowds,
+    cache: Cache,
+    findings: Findings,
+    all_pairs: bool,
+    counts: Counts,
+}
+
+/// What an analysis counted.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Counts {
+    /// Events that are memory accesses (frees included).
+    pub accesses: u64,
+    /// Accesses that race with at least one earlier access.
+    pub racy_events: u64,
+    /// Races told.
+    pub races: u64,
+    /// Times that what is no longer needed was swept.
+    pub sweeps: u64,
+}
+
+impl Hb {
+    /// A fresh analysis.
+    #[must_use]
+    pub fn new(options: Options) -> Self {
+        Self { all_pairs: options.all_pairs, ..Self::default() }
+    }
+
+    /// What was counted so far.
+    #[must_use]
+    pub fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// The number of threads seen so far.
+    #[must_use]
+    pub fn threads(&self) -> usize {
+        self.order.threads.len()
+    }
+
+    /// About how many bytes of memory the analysis takes.
+    #[must_use]
+    pub fn memory(&self) -> usize {
+        self.shadow.memory()
+            + self.moments.memory()
+            + self.crowds.memory()
+            + self.cache.memory()
+            + self.order.threads.memory()
+    }
+
+    /// The case that most accesses are: plain, aligned, to a block cut in their size, at a place
+    /// seen before in this stretch, ordered after what the cell remembers. `false` if it is
+    /// another; nothing has changed then.
+    #[inline]
+    fn quick(&mut self, event: &Event, access: &Access) -> bool {
+        let log2 = access.size.trailing_zeros();
+        if !access.size.is_power_of_two() || log2 > 3 || access.address & (access.size - 1) != 0 {
+            return false;
+        }
+        let row = self.order.threads.acting(event.thread);
+        let thread = self.order.threads.row(row);
+        let code = (event.place, event.stack);
+        let Some(now) = self.cache.find(thread.slot, code, thread.stretch, How::aligned(access)) else {
+            return false;
+        };
+        let Some(cell) = self.shadow.cell(access.address, log2) else { return false };
+        if *cell == Cell::written(now) && access.mode.writes() {
+            return true;
+        }
+        if cell.is_crowd() || !thread.clock.covers(self.moments.epoch(cell.write())) {
+            return false;
+        }
+        if cell.read() != now && !thread.clock.covers(self.moments.epoch(cell.read())) {
+            return false;
+        }
+        *cell = if access.mode.writes() { Cell::written(now) } else { Cell::new(cell.write(), now) };
+        true
+    }
+
+    /// Any access. The thread has learned what it synchronises with.
+    fn judge(&mut self, row: usize, event: &Event, access: &Access, sink: &mut dyn RaceSink) {
+        if access.size == 0 {
+            return;
+        }
+        let moment = self.moment(row, event, access);
+        let thread = self.order.threads.row(row);
+        let now = Member { moment, epoch: self.moments.epoch(moment), sort: Sort::of(access) };
+        self.findings.reset();
+        let mut judge = Judge {
+            now,
+            clock: &thread.clock,
+            moments: &self.moments,
+            crowds: &mut self.crowds,
+            findings: &mut self.findings,
+            all_pairs: self.all_pairs,
+        };
+        self.shadow.visit(access.address, access.end(), &mut judge);
+        if self.findings.overwrote_atomic {
+            self.order.objects.silence_atomics(access.address, access.end());
+        }
+        if self.findings.raced {
+            self.tell(row, event, access, sink);
+        }
+    }
+
+    /// The moment of an access, made if need be.
+    fn moment(&mut self, row: usize, event: &Event, access: &Access) -> u32 {
+        let stretch = self.order.threads.stretch(row);
+        let thread = self.order.threads.row(row);
+        let code = (event.place, event.stack);
+        let how = How::of(access);
+        if !how.is_range()
+            && let Some(known) = self.cache.find(thread.slot, code, stretch, how)
+        {
+            return known;
+        }
+        let epoch = Epoch { thread: thread.slot, clock: (stretch >> 32) as u32 };
+        let locks = thread.locks;
+        let slot = thread.slot;
+        self.sweep_if_due();
+        let moment = self.moments.add(event, access, epoch, locks);
+        if !how.is_range() {
+            self.cache.keep(slot, code, stretch, how, moment);
+        }
+        moment
+    }
+
+    #[cold]
+    fn tell(&mut self, row: usize, event: &Event, access: &Access, sink: &mut dyn RaceSink) {
+        self.counts.racy_events += 1;
+        let Event { thread, place, stack, .. } = *event;
+        let locks = self.order.threads.row(row).locks;
+        let later = Side { thread, place, stack, access: *access, locks };
+        for partner in &self.findings.partners {
+            let address = partner.address.max(access.address);
+            let earlier = self.moments.side(partner.moment, address);
+            let race = Race { earlier, later, address, block: self.blocks.around(address) };
+            self.counts.races += 1;
+            sink.race(&race, &self.order.locks);
+        }
+    }
+
+    /// Sweeps what no cell names any more, once enough was made since the last time.
+    fn sweep_if_due(&mut self) {
+        let cells = self.shadow.len() / CELLS_PER_MOMENT;
+        let due = |(made, left): (usize, usize)| made >= SWEEP_AT_LEAST.max(left).max(cells);
+        if !due(self.moments.made_and_left()) && !due(self.crowds.made_and_left()) {
+            return;
+        }
+        let mut crowds = self.crowds.marks();
+        let mut moments = self.moments.marks();
+        self.shadow.for_each(|cell| match cell.as_crowd() {
+            Some(crowd) => {
+                if crowds.mark(crowd) {
+                    self.crowds.members(crowd).iter().for_each(|member| {
+                        moments.mark(member.moment);
+                    });
+                }
+            }
+            None => {
+                moments.mark(cell.write());
+                moments.mark(cell.read());
+            }
+        });
+        self.crowds.sweep(&crowds);
+        self.moments.sweep(&moments);
+        self.cache.clear();
+        self.counts.sweeps += 1;
+    }
+
+    /// Everything but plain accesses.
+    fn rare(&mut self, event: &Event, sink: &mut dyn RaceSink) {
+        let row = self.order.threads.acting(event.thread);
+        match event.op {
+            Op::Access(access) => match access.atomic {
+                None => self.judge(row, event, &access, sink),
+                Some(order) => {
+                    self.order.atomic_learns(row, &access, order);
+                    self.judge(row, event, &access, sink);
+                    self.order.atomic_publishes(row, &access, order);
+                }
+            },
+            Op::Fence(order) => self.order.fence(row, order),
+            Op::Acquire { lock, mode } => self.order.acquire(row, lock, mode),
+            Op::Release { lock, mode } => self.order.release(row, lock, mode),
+            Op::Fork { child } => self.order.fork(row, child),
+            Op::Join { child } => self.order.join(row, child),
+            Op::End => self.order.threads.end(row),
+            Op::Signal { object, kind } => self.order.signal(row, object, kind),
+            Op::Await { object, kind } => self.order.begin_wait(row, object, kind),
+            Op::Wait { object, kind, woken } => self.order.end_wait(row, object, kind, woken),
+            Op::Arrive { barrier, count } => self.order.arrive(row, barrier, count),
+            Op::Leave { barrier } => self.order.leave(row, barrier),
+            Op::Alloc { address, size, kind } => self.alloc(event, address, size, kind),
+            Op::Free { address, size, kind } => self.free(row, event, (address, size, kind), sink),
+            Op::Forget { object } => self.order.objects.forget(object),
+            // Nothing is ordered by asking for a lock, by calls, by branches, or, as far as this
+            // analysis knows, by code that it cannot see.
+            Op::Request { .. }
+            | Op::Begin
+            | Op::Branch
+            | Op::Enter
+            | Op::Exit
+            | Op::HiddenBegin
+            | Op::HiddenEnd => {}
+        }
+    }
+
+    fn alloc(&mut self, event: &Event, address: u64, size: u64, kind: BlockKind) {
+        let Event { thread, place, stack, .. } = *event;
+        self.blocks.insert(Block { address, size, kind, thread, place, stack });
+        let end = address.saturating_add(owned(address, size, kind));
+        self.shadow.clear(address, end);
+        self.order.objects.forget_range(address, end);
+    }
+
+    fn free(
+        &mut self,
+        row: usize,
+        event: &Event,
+        (address, size, kind): (u64, u64, BlockKind),
+        sink: &mut dyn RaceSink,
+    ) {
+        let size = if size == 0 { self.blocks.size_at(address, kind).unwrap_or(0) } else { size };
+        let access =
+            Access { via: Via::Free, ..Access::plain(address, owned(address, size, kind), Mode::Write) };
+        self.counts.accesses += 1;
+        self.judge(row, event, &access, sink);
+        self.blocks.remove(address, size, kind);
+    }
+}
+
+/// The bytes that a block owns: a heap block on a granule's boundary owns its last granule
+/// whole, since no other block can have a part of it.
+fn owned(address: u64, size: u64, kind: BlockKind) -> u64 {
+    if kind == BlockKind::Heap && address.is_multiple_of(HEAP_GRANULE) {
+        size.checked_next_multiple_of(HEAP_GRANULE).unwrap_or(size)
+    } else {
+        size
+    }
+}
+
+impl Detector for Hb {
+    #[inline]
+    fn step(&mut self, event: &Event, sink: &mut dyn RaceSink) {
+        if let Op::Access(access) = &event.op {
+            self.counts.accesses += 1;
+            if access.atomic.is_none() && !self.all_pairs && self.quick(event, access) {
+                return;
+            }
+        }
+        self.rare(event, sink);
+    }
+
+    fn finish(&mut self, _: &mut dyn RaceSink) {}
+}
