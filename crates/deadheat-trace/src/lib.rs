@@ -18,6 +18,7 @@ mod summary;
 pub mod tables;
 mod trace;
 
+pub use binary::Writer;
 pub use error::{At, Error, ErrorKind};
 pub use summary::{Dirt, Ending, Format, Run, Summary};
 pub use tables::Tables;

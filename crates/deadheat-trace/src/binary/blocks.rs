@@ -177,14 +177,15 @@ impl Walker<'_> {
         let start = at + block::HEADER as u64;
         let len = end.min(self.len).saturating_sub(start);
         let cut = end > self.len;
-        if u32_at(&head, block::KIND) == block::EVENTS {
-            self.events(&head, at, Events { start, len, cut })?;
+        let taken = if u32_at(&head, block::KIND) == block::EVENTS {
+            self.events(&head, at, Events { start, len, cut })
         } else {
-            self.table(&head, start, len)?;
-        }
+            self.table(&head, start, len)
+        };
         if cut {
             return Err(self.error(ErrorKind::Truncated, self.len, "the file ends within a block"));
         }
+        taken?;
         Ok(end)
     }
 

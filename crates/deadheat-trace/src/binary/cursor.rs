@@ -206,10 +206,11 @@ impl Cursor {
                         known = self.look_up(key, slot, shared);
                     }
                     self.at += decoded.len;
-                    if CALLS && !visit(&self.bare(known.place, Op::Enter), shared.tables) {
+                    let event = self.bare(known.place, Op::Enter);
+                    self.stack = shared.tables.stacks.push(self.stack, known.place);
+                    if CALLS && !visit(&event, shared.tables) {
                         return Ok(Pause::Stopped);
                     }
-                    self.stack = shared.tables.stacks.push(self.stack, known.place);
                 }
                 Record::Pop(count) => {
                     self.at += decoded.len;

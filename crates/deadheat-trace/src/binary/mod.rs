@@ -4,5 +4,7 @@ mod blocks;
 mod cursor;
 mod merge;
 mod records;
+mod writer;
 
 pub(crate) use merge::Reader;
+pub use writer::Writer;

@@ -48,6 +48,16 @@ impl Stacks {
         })
     }
 
+    /// The stack that a call from `place` in `stack` made, if there was such a call.
+    #[must_use]
+    pub fn child(&self, stack: StackId, place: PlaceId) -> Option<StackId> {
+        let node = self.nodes.get(stack.0 as usize)?;
+        match self.nodes.get(node.latest as usize) {
+            Some(latest) if node.latest != 0 && latest.place == place.0 => Some(StackId(node.latest)),
+            _ => self.children.get(&(stack.0, place.0)).copied().map(StackId),
+        }
+    }
+
     /// How many stacks there are, the empty one included.
     #[must_use]
     pub fn len(&self) -> usize {
