@@ -125,3 +125,62 @@ fn varints_come_back() {
     assert_eq!(varint(&[0xff; 12], 0), Err(Fault::Number));
     assert_eq!(varint(&[0x80], 0), Err(Fault::Short));
 }
+
+#[test]
+fn the_short_way_decodes_what_the_long_way_decodes() {
+    for seed in 1..60 {
+        let mut numbers = Numbers(seed);
+        let mut bytes = Vec::new();
+        let mut writer = fresh();
+        let mut out = [0; MAX_EVENT];
+        let mut address = 1 << 40;
+        for _ in 0..5000 {
+            let pc = 0x1000 + numbers.next() % 300;
+            address = match numbers.next() % 4 {
+                0 => numbers.next() >> (numbers.next() % 64),
+                1 => address,
+                _ => address.wrapping_add(8 * (numbers.next() % 3)),
+            };
+            let len = if numbers.next() % 5 == 0 {
+                writer.encode_call(pc, &mut out)
+            } else {
+                writer.encode(load(pc), address, &mut out)
+            };
+            bytes.extend_from_slice(&out[..len]);
+        }
+        // Some bytes are wrong, so that the short way must refuse what the long way refuses.
+        for _ in 0..seed % 4 {
+            let at = (numbers.next() % bytes.len() as u64) as usize;
+            bytes[at] = numbers.next() as u8;
+        }
+        both_ways(&bytes, seed);
+    }
+}
+
+fn both_ways(bytes: &[u8], seed: u64) {
+    let (mut short, mut long) = (fresh(), fresh());
+    let (mut at, mut short_ways) = (0, 0);
+    loop {
+        let stored = short.decode_known(&bytes[at..]);
+        let decoded = long.decode(&bytes[at..]);
+        if let Some(stored) = stored {
+            short_ways += 1;
+            let decoded = decoded.expect("the short way takes no fault");
+            let expected = if stored.call {
+                Record::Call { key: long.key(stored.slot), slot: stored.slot, defined: false }
+            } else {
+                let (slot, address) = (stored.slot, stored.address);
+                Record::Event { key: long.key(slot), slot, defined: false, address }
+            };
+            assert_eq!((decoded.record, decoded.len), (expected, stored.len), "seed {seed}, byte {at}");
+            at += stored.len;
+            continue;
+        }
+        assert_eq!(short.decode(&bytes[at..]), decoded, "seed {seed}, byte {at}");
+        match decoded {
+            Ok(Decoded { record: Record::End, .. }) | Err(_) => break,
+            Ok(decoded) => at += decoded.len,
+        }
+    }
+    assert!(short_ways > 0 || seed % 4 != 0, "seed {seed}");
+}

@@ -50,6 +50,26 @@ enum Shape {
     Other,
 }
 
+/// Why a burst ended.
+enum Burst {
+    /// Something comes that it cannot take.
+    Slow,
+    /// An event of that slot at that address comes, whose numbers are not read yet.
+    Event(u32, u64),
+    /// The visitor wants no more.
+    Stopped,
+}
+
+/// What one record led to.
+enum Step {
+    /// Nothing more.
+    On,
+    /// An event, whose numbers are not read yet.
+    Event { key: Key, slot: u32, address: u64 },
+    /// The run stops.
+    Pause(Pause),
+}
+
 /// What is known of a slot: the place, and for plain accesses what they are.
 #[derive(Clone, Copy)]
 struct Known {
@@ -147,99 +167,156 @@ impl Cursor {
             if self.end - self.at < AHEAD && self.left > 0 {
                 self.refill(shared)?;
             }
-            let bytes = &self.window[self.at..self.end];
-            let decoded = match self.predictor.decode(bytes) {
-                Ok(decoded) => decoded,
-                Err(fault) => return Err(self.fault(fault, shared)),
+            let (key, slot, address) = match self.burst::<CALLS>(shared, visit) {
+                Burst::Stopped => return Ok(Pause::Stopped),
+                Burst::Event(slot, address) => (self.predictor.key(slot), slot, address),
+                Burst::Slow => match self.record::<CALLS>(shared, (limit, rival, own), visit)? {
+                    Step::On => continue,
+                    Step::Event { key, slot, address } => (key, slot, address),
+                    Step::Pause(pause) => return Ok(pause),
+                },
             };
-            match decoded.record {
-                Record::Event { key, slot, defined, address } => {
-                    let mut known = self.known[slot as usize % SLOTS];
-                    if defined || known.shape == Shape::Unset {
-                        known = self.look_up(key, slot, shared);
-                    }
-                    self.at += decoded.len;
-                    if known.shape == Shape::Plain {
-                        let access = Access {
-                            address,
-                            size: u64::from(known.size),
-                            mode: known.mode,
-                            atomic: None,
-                            via: known.via,
-                        };
-                        let mut event = Event {
-                            thread: self.thread,
-                            place: known.place,
-                            stack: self.stack,
-                            times: 1,
-                            op: Op::Access(access),
-                        };
-                        if self.window[..self.end].get(self.at).is_none_or(|&next| next <= tag::REPEAT) {
-                            self.repeats(&mut event, shared)?;
-                        }
-                        shared.count(u64::from(event.times));
-                        if !visit(&event, shared.tables) {
-                            return Ok(Pause::Stopped);
-                        }
+            let place = match self.known[slot as usize % SLOTS] {
+                Known { shape: Shape::Unset, .. } => self.look_up(key, slot, shared).place,
+                known => known.place,
+            };
+            let event = self.event(key, place, address, shared)?;
+            if !key.kind().stamped() {
+                shared.count(u64::from(event.times));
+                if !visit(&event, shared.tables) {
+                    return Ok(Pause::Stopped);
+                }
+                continue;
+            }
+            let due = self.stamp << 1 | 1;
+            if (due, own) > (limit, rival) {
+                self.pending = Some(event);
+                return Ok(Pause::Until(due));
+            }
+            if !self.deliver_stamped(&event, shared, visit) {
+                return Ok(Pause::Stopped);
+            }
+        }
+    }
+
+    /// Takes calls, returns and plain accesses of known slots until something else comes.
+    #[inline(always)]
+    fn burst<const CALLS: bool>(
+        &mut self,
+        shared: &mut Shared<'_>,
+        visit: &mut impl FnMut(&Event, &Tables) -> bool,
+    ) -> Burst {
+        let (thread, mut stack, mut at, mut accesses) = (self.thread, self.stack, self.at, 0);
+        let window = &self.window[..self.end];
+        let tables = &mut *shared.tables;
+        let end = loop {
+            let Some(stored) = self.predictor.decode_known(window.get(at..).unwrap_or(&[])) else {
+                // Returns from one to eight functions.
+                match window.get(at) {
+                    Some(&first) if !CALLS && first >> 3 == 1 => {
+                        let Some(up) = tables.stacks.ancestor(stack, first & 7) else { break Burst::Slow };
+                        stack = up;
+                        at += 1;
                         continue;
                     }
-                    let event = self.other_event(key, known.place, address, shared)?;
-                    if !key.kind().stamped() {
-                        shared.count(u64::from(event.times));
-                        if !visit(&event, shared.tables) {
-                            return Ok(Pause::Stopped);
-                        }
-                        continue;
-                    }
-                    let due = self.stamp << 1 | 1;
-                    if (due, own) > (limit, rival) {
-                        self.pending = Some(event);
-                        return Ok(Pause::Until(due));
-                    }
-                    if !self.deliver_stamped(&event, shared, visit) {
-                        return Ok(Pause::Stopped);
-                    }
+                    _ => break Burst::Slow,
                 }
-                Record::Call { key, slot, defined } => {
-                    let mut known = self.known[slot as usize % SLOTS];
-                    if defined || known.shape == Shape::Unset {
-                        known = self.look_up(key, slot, shared);
-                    }
-                    self.at += decoded.len;
-                    let event = self.bare(known.place, Op::Enter);
-                    self.stack = shared.tables.stacks.push(self.stack, known.place);
-                    if CALLS && !visit(&event, shared.tables) {
-                        return Ok(Pause::Stopped);
-                    }
+            };
+            let known = self.known[stored.slot as usize % SLOTS];
+            if known.shape == Shape::Plain {
+                let next = at + stored.len;
+                // What follows may be a repeat of it, perhaps in the stream's next block.
+                if window.get(next).is_none_or(|&next| next <= tag::REPEAT) {
+                    at = next;
+                    break Burst::Event(stored.slot, stored.address);
                 }
-                Record::Pop(count) => {
-                    self.at += decoded.len;
-                    if !self.pop::<CALLS>(count, shared, visit) {
-                        return Ok(Pause::Stopped);
-                    }
+                at = next;
+                let (address, size) = (stored.address, u64::from(known.size));
+                let access = Access { address, size, mode: known.mode, atomic: None, via: known.via };
+                let event = Event { thread, place: known.place, stack, times: 1, op: Op::Access(access) };
+                accesses += 1;
+                if !visit(&event, tables) {
+                    break Burst::Stopped;
                 }
-                Record::Stamp(stamp) => {
-                    self.go_on_from(stamp, shared)?;
-                    self.at += decoded.len;
-                    let due = stamp << 1;
-                    if (due, own) > (limit, rival) {
-                        return Ok(Pause::Until(due));
-                    }
+            } else if known.shape == Shape::Call {
+                at += stored.len;
+                let op = Op::Enter;
+                let event = Event { thread, place: known.place, stack, times: 1, op };
+                stack = tables.stacks.push(stack, known.place);
+                if CALLS && !visit(&event, tables) {
+                    break Burst::Stopped;
                 }
-                Record::Name => {
-                    let name = &self.window[self.at + 2..self.at + decoded.len];
-                    let name = String::from_utf8_lossy(name).into_owned();
-                    shared.tables.threads.see(self.thread).name = name;
-                    self.at += decoded.len;
+            } else {
+                at += stored.len;
+                break Burst::Event(stored.slot, stored.address);
+            }
+        };
+        (self.stack, self.at) = (stack, at);
+        shared.count_many(accesses);
+        end
+    }
+
+    /// Takes one record of any sort.
+    fn record<const CALLS: bool>(
+        &mut self,
+        shared: &mut Shared<'_>,
+        (limit, rival, own): (Due, u32, u32),
+        visit: &mut impl FnMut(&Event, &Tables) -> bool,
+    ) -> Result<Step, Error> {
+        let decoded = match self.predictor.decode(&self.window[self.at..self.end]) {
+            Ok(decoded) => decoded,
+            Err(fault) => return Err(self.fault(fault, shared)),
+        };
+        let start = self.at;
+        self.at += decoded.len;
+        match decoded.record {
+            Record::Event { key, slot, defined, address } => {
+                if defined {
+                    self.look_up(key, slot, shared);
                 }
-                Record::Repeat(_) => return Err(self.corrupt("a repeat without an event before it", shared)),
-                Record::End => {
-                    if !self.next_block(shared)? {
-                        return Ok(Pause::Finished);
-                    }
+                return Ok(Step::Event { key, slot, address });
+            }
+            Record::Call { key, slot, .. } => return self.call::<CALLS>(key, slot, shared, visit),
+            Record::Pop(count) => {
+                if !self.pop::<CALLS>(count, shared, visit) {
+                    return Ok(Step::Pause(Pause::Stopped));
+                }
+            }
+            Record::Stamp(stamp) => {
+                self.go_on_from(stamp, shared)?;
+                let due = stamp << 1;
+                if (due, own) > (limit, rival) {
+                    return Ok(Step::Pause(Pause::Until(due)));
+                }
+            }
+            Record::Name => {
+                let name = String::from_utf8_lossy(&self.window[start + 2..self.at]).into_owned();
+                shared.tables.threads.see(self.thread).name = name;
+            }
+            Record::Repeat(_) => return Err(self.corrupt("a repeat without an event before it", shared)),
+            Record::End => {
+                if !self.next_block(shared)? {
+                    return Ok(Step::Pause(Pause::Finished));
                 }
             }
         }
+        Ok(Step::On)
+    }
+
+    fn call<const CALLS: bool>(
+        &mut self,
+        key: Key,
+        slot: u32,
+        shared: &mut Shared<'_>,
+        visit: &mut impl FnMut(&Event, &Tables) -> bool,
+    ) -> Result<Step, Error> {
+        let place = self.look_up(key, slot, shared).place;
+        let event = self.bare(place, Op::Enter);
+        self.stack = shared.tables.stacks.push(self.stack, place);
+        if CALLS && !visit(&event, shared.tables) {
+            return Ok(Step::Pause(Pause::Stopped));
+        }
+        Ok(Step::On)
     }
 
     /// The first moment at which the stream takes part in the merge: its first stamp.
@@ -285,9 +362,9 @@ impl Cursor {
         Ok(number)
     }
 
-    /// Reads what follows the address of an event that is no plain access, and its repeats.
+    /// Makes the event: reads what follows its address, and its repeats.
     #[inline]
-    fn other_event(
+    fn event(
         &mut self,
         key: Key,
         place: PlaceId,

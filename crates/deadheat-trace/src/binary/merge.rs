@@ -223,6 +223,13 @@ impl Shared<'_> {
         self.accesses_made += times;
     }
 
+    /// Counts accesses that were made once each.
+    #[inline(always)]
+    pub(super) fn count_many(&mut self, accesses: u64) {
+        self.accesses += accesses;
+        self.accesses_made += accesses;
+    }
+
     /// Counts an event that is no access, and notes what it says of threads.
     #[inline]
     pub(super) fn note(&mut self, event: &Event) {

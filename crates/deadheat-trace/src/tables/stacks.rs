@@ -48,6 +48,15 @@ impl Stacks {
         })
     }
 
+    /// The stack after `more` + 1 returns; `None` if there are not as many.
+    #[inline]
+    pub(crate) fn ancestor(&self, mut stack: StackId, more: u8) -> Option<StackId> {
+        for _ in 0..=more {
+            stack = self.parent(stack)?.0;
+        }
+        Some(stack)
+    }
+
     /// The stack that a call from `place` in `stack` made, if there was such a call.
     #[must_use]
     pub fn child(&self, stack: StackId, place: PlaceId) -> Option<StackId> {
