@@ -1,0 +1,25 @@
+// What comes before a barrier comes before all that follows it, in every thread that met there.
+#include <pthread.h>
+#include "../order.h"
+
+int value;
+pthread_barrier_t barrier;
+
+static void *writer(void *nothing) {
+    value = 1;
+    pthread_barrier_wait(&barrier);
+    dh_done(1);
+    return nothing;
+}
+
+int main(void) {
+    pthread_t thread;
+    pthread_barrier_init(&barrier, 0, 2);
+    pthread_create(&thread, 0, writer, 0);
+    pthread_barrier_wait(&barrier);
+    dh_step(1);
+    dh_use(value);
+    pthread_join(thread, 0);
+    pthread_barrier_destroy(&barrier);
+    return 0;
+}

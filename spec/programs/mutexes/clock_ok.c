@@ -1,0 +1,34 @@
+// A pthread_mutex_clocklock whose time ran out has locked nothing; one that succeeds has.
+#define _GNU_SOURCE
+#include <errno.h>
+#include <pthread.h>
+#include <time.h>
+#include "../order.h"
+
+int value;
+pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+struct timespec long_ago = {0, 0}, far_off = {1L << 40, 0};
+
+static void *writer(void *nothing) {
+    pthread_mutex_lock(&mutex);
+    value = 1;
+    dh_done(1);
+    dh_step(2);
+    pthread_mutex_unlock(&mutex);
+    dh_done(3);
+    return nothing;
+}
+
+int main(void) {
+    pthread_t thread;
+    pthread_create(&thread, 0, writer, 0);
+    dh_step(1);
+    int late = pthread_mutex_clocklock(&mutex, CLOCK_MONOTONIC, &long_ago);
+    dh_done(2);
+    dh_step(3);
+    int locked = pthread_mutex_clocklock(&mutex, CLOCK_MONOTONIC, &far_off);
+    dh_use(value);
+    pthread_mutex_unlock(&mutex);
+    pthread_join(thread, 0);
+    return late == ETIMEDOUT && locked == 0 ? 0 : 1;
+}

@@ -1,0 +1,25 @@
+// What comes before an unlock is ordered before what follows the next lock, held or not.
+#include <pthread.h>
+#include "../order.h"
+
+int value;
+pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+
+static void *writer(void *nothing) {
+    value = 1; //~ race 1: write
+    pthread_mutex_lock(&mutex);
+    pthread_mutex_unlock(&mutex);
+    dh_done(1);
+    return nothing;
+}
+
+int main(void) {
+    pthread_t thread;
+    pthread_create(&thread, 0, writer, 0);
+    dh_step(1);
+    dh_use(value); //~ race 1: read
+    pthread_mutex_lock(&mutex);
+    pthread_mutex_unlock(&mutex);
+    pthread_join(thread, 0);
+    return 0;
+}

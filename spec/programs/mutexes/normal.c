@@ -1,0 +1,23 @@
+// A mutex orders two accesses only if both hold it.
+#include <pthread.h>
+#include "../order.h"
+
+int value;
+pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+
+static void *writer(void *nothing) {
+    pthread_mutex_lock(&mutex);
+    value = 1; //~ race 1: write
+    pthread_mutex_unlock(&mutex);
+    dh_done(1);
+    return nothing;
+}
+
+int main(void) {
+    pthread_t thread;
+    pthread_create(&thread, 0, writer, 0);
+    dh_step(1);
+    dh_use(value); //~ race 1: read
+    pthread_join(thread, 0);
+    return 0;
+}

@@ -1,0 +1,27 @@
+// The guard of a static local orders its construction before every later pass through it.
+#include <thread>
+#include "../order.h"
+
+int value;
+
+struct Table {
+    Table() {
+        value = 1; //~ race 1: write
+    }
+};
+
+static Table &table() {
+    static Table only;
+    return only;
+}
+
+int main() {
+    std::thread thread([] {
+        table();
+        dh_done(1);
+    });
+    dh_step(1);
+    dh_use(value); //~ race 1: read
+    table();
+    thread.join();
+}

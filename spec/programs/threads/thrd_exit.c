@@ -1,0 +1,21 @@
+// thrd_exit ends a C11 thread as returning does, and thrd_detach gives up the only order after it.
+#include <threads.h>
+#include "../order.h"
+
+int value;
+
+static int writer(void *nothing) {
+    (void)nothing;
+    value = 1; //~ race 1: write
+    dh_leave(1);
+    thrd_exit(0);
+}
+
+int main(void) {
+    thrd_t thread;
+    thrd_create(&thread, writer, 0);
+    thrd_detach(thread);
+    dh_gone(1);
+    dh_use(value); //~ race 1: read
+    return 0;
+}

@@ -1,0 +1,25 @@
+// A pthread_timedjoin_np whose time ran out has joined nothing.
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <time.h>
+#include "../order.h"
+
+int value;
+
+static void *writer(void *nothing) {
+    value = 1; //~ race 1: write
+    dh_done(1);
+    dh_step(2);
+    return nothing;
+}
+
+int main(void) {
+    pthread_t thread;
+    struct timespec until = {0, 0};
+    pthread_create(&thread, 0, writer, 0);
+    dh_step(1);
+    pthread_timedjoin_np(thread, 0, &until);
+    dh_use(value); //~ race 1: read
+    dh_done(2);
+    return 0;
+}

@@ -1,0 +1,26 @@
+// A pthread_timedjoin_np whose time ran out has joined nothing.
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <time.h>
+#include "../order.h"
+
+int value;
+
+static void *writer(void *nothing) {
+    value = 1;
+    dh_done(1);
+    dh_step(2);
+    return nothing;
+}
+
+int main(void) {
+    pthread_t thread;
+    struct timespec until = {1L << 40, 0};
+    pthread_create(&thread, 0, writer, 0);
+    dh_step(1);
+    dh_done(2);
+    pthread_timedjoin_np(thread, 0, &until);
+    dh_use(value);
+    dh_done(2);
+    return 0;
+}
