@@ -12,6 +12,7 @@
 pub mod clock;
 pub mod detector;
 pub mod hb;
+pub mod oracle;
 pub mod registry;
 
 pub use detector::Detector;

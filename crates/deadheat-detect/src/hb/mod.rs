@@ -49,7 +49,7 @@ const CELLS_PER_MOMENT: usize = 8;
 const HEAP_GRANULE: u64 = 8;
 
 /// The happens-before analysis.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Hb {
     order: Order,
     blocks: Blocks,
@@ -59,6 +59,7 @@ pub struct Hb {
     cache: Cache,
     findings: Findings,
     all_pairs: bool,
+    sweep_at_least: usize,
     counts: Counts,
 }
 
@@ -79,7 +80,25 @@ impl Hb {
     /// A fresh analysis.
     #[must_use]
     pub fn new(options: Options) -> Self {
-        Self { all_pairs: options.all_pairs, ..Self::default() }
+        Self {
+            order: Order::default(),
+            blocks: Blocks::default(),
+            shadow: Shadow::default(),
+            moments: Moments::default(),
+            crowds: Crowds::default(),
+            cache: Cache::default(),
+            findings: Findings::default(),
+            all_pairs: options.all_pairs,
+            sweep_at_least: SWEEP_AT_LEAST,
+            counts: Counts::default(),
+        }
+    }
+
+    /// Sweeps when this many moments were made since the last time, if that is more than it left.
+    /// Less memory, more time; the races are the same.
+    #[must_use]
+    pub fn sweeping_after(self, moments: usize) -> Self {
+        Self { sweep_at_least: moments, ..self }
     }
 
     /// What was counted so far.
@@ -199,7 +218,7 @@ impl Hb {
     /// Sweeps what no cell names any more, once enough was made since the last time.
     fn sweep_if_due(&mut self) {
         let cells = self.shadow.len() / CELLS_PER_MOMENT;
-        let due = |(made, left): (usize, usize)| made >= SWEEP_AT_LEAST.max(left).max(cells);
+        let due = |(made, left): (usize, usize)| made >= self.sweep_at_least.max(left).max(cells);
         if !due(self.moments.made_and_left()) && !due(self.crowds.made_and_left()) {
             return;
         }
@@ -266,7 +285,7 @@ impl Hb {
         let Event { thread, place, stack, .. } = *event;
         self.blocks.insert(Block { address, size, kind, thread, place, stack });
         let end = address.saturating_add(owned(address, size, kind));
-        self.shadow.clear(address, end);
+        self.shadow.clear(address, end, |cell| self.crowds.share(cell));
         self.order.objects.forget_range(address, end);
     }
 

@@ -77,6 +77,23 @@ pub(crate) trait Visitor {
     }
 }
 
+/// Leaves no past.
+struct Clear<F>(F);
+
+impl<F: FnMut(Cell)> Visitor for Clear<F> {
+    fn visit(&mut self, _: Cell, _: u64) -> Cell {
+        Cell::EMPTY
+    }
+
+    fn share(&mut self, cell: Cell) {
+        (self.0)(cell);
+    }
+
+    fn only_clears(&self) -> bool {
+        true
+    }
+}
+
 /// All cells.
 #[derive(Debug)]
 pub(crate) struct Shadow {
@@ -134,17 +151,7 @@ impl Shadow {
     }
 
     /// The bytes from `start` to `end` get a new life: they have no past.
-    pub(crate) fn clear(&mut self, start: u64, end: u64) {
-        struct Clear;
-        impl Visitor for Clear {
-            fn visit(&mut self, _: Cell, _: u64) -> Cell {
-                Cell::EMPTY
-            }
-            fn share(&mut self, _: Cell) {}
-            fn only_clears(&self) -> bool {
-                true
-            }
-        }
+    pub(crate) fn clear(&mut self, start: u64, end: u64, share: impl FnMut(Cell)) {
         // A background that sticks out stays: pages at either end take it over first.
         let (first, last) = (start.checked_next_multiple_of(PAGE).unwrap_or(end), end & !(PAGE - 1));
         for edge in [start, end] {
@@ -155,7 +162,7 @@ impl Shadow {
         if first < last {
             self.carve_background(first, last);
         }
-        self.visit_existing(start, end, &mut Clear);
+        self.visit_existing(start, end, &mut Clear(share));
     }
 
     /// Visits each cell that stands for a byte, in no order that means anything.

@@ -1,0 +1,11 @@
+//! What the tests of this crate share.
+#![allow(dead_code, reason = "each test uses its part")]
+
+pub(crate) mod check;
+pub(crate) mod generate;
+pub(crate) mod random;
+
+/// Whether the acceptance run at full count is wanted.
+pub(crate) fn full() -> bool {
+    std::env::var("DEADHEAT_ACCEPT").is_ok_and(|level| level == "full")
+}
