@@ -1,1 +1,19 @@
 //! Grouping, suppression and rendering of data race reports.
+//!
+//! The road of a report: [`group::Groups`] joins what was found into one [`model::Race`] an id,
+//! [`suppress::Suppressions`] takes out what the user does not want to hear, and a row of
+//! [`format::FORMATS`] writes the [`model::Report`].
+//!
+//! Invariants: no symbolising (names are in the model already), no printing (everything is
+//! written to a given stream), and no judging (grades are given). [`model`] is the one source of
+//! every format.
+#![forbid(unsafe_code)]
+#![deny(missing_docs)]
+
+pub mod format;
+pub mod group;
+pub mod json;
+pub mod model;
+pub mod source;
+pub mod suppress;
+pub mod text;

@@ -1,0 +1,102 @@
+//! JSON lines, out and in.
+
+use std::fmt;
+use std::io::{self, BufRead, Write};
+
+use serde::Deserialize;
+
+use crate::model::{Line, Report, SCHEMA};
+
+/// Writes a report, one object a line: `run`, then each race and finding, then `summary`.
+///
+/// # Errors
+/// The stream cannot be written to.
+pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    let mut line = |line: &Line| -> io::Result<()> {
+        serde_json::to_writer(&mut *out, line)?;
+        out.write_all(b"\n")
+    };
+    line(&Line::Run(Box::new(report.run.clone())))?;
+    for race in &report.races {
+        line(&Line::Race(Box::new(race.clone())))?;
+    }
+    for finding in &report.findings {
+        line(&Line::Finding(Box::new(finding.clone())))?;
+    }
+    line(&Line::Summary(Box::new(report.summary.clone())))
+}
+
+/// Why a report cannot be read.
+#[derive(Debug)]
+pub struct ReadError {
+    /// The name of the file.
+    pub file: String,
+    /// The line, from 1.
+    pub line: u64,
+    /// What is wrong with it.
+    pub reason: String,
+}
+
+impl fmt::Display for ReadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: {}", self.file, self.line, self.reason)
+    }
+}
+
+impl std::error::Error for ReadError {}
+
+#[derive(Deserialize)]
+struct Head {
+    #[serde(rename = "type")]
+    kind: String,
+    schema: Option<u32>,
+}
+
+/// Reads a report. `file` names it in errors.
+///
+/// # Errors
+/// A line is not of the schema, the first is no `run` or of a later version, or the file ends
+/// before its `summary`.
+pub fn read(file: &str, input: impl BufRead) -> Result<Report, ReadError> {
+    let mut report = Report::default();
+    let mut number = 0;
+    let mut ended = false;
+    let error = |line: u64, reason: String| ReadError { file: file.to_owned(), line, reason };
+    for text in input.lines() {
+        number += 1;
+        let text = text.map_err(|cause| error(number, cause.to_string()))?;
+        if text.trim().is_empty() {
+            continue;
+        }
+        let head: Head =
+            serde_json::from_str(&text).map_err(|cause| error(number, format!("no report line: {cause}")))?;
+        check_place(&head, number, ended).map_err(|reason| error(number, reason))?;
+        match serde_json::from_str(&text).map_err(|cause| error(number, cause.to_string()))? {
+            Line::Run(run) => report.run = *run,
+            Line::Race(race) => report.races.push(*race),
+            Line::Finding(finding) => report.findings.push(*finding),
+            Line::Summary(summary) => {
+                report.summary = *summary;
+                ended = true;
+            }
+        }
+    }
+    if ended { Ok(report) } else { Err(error(number + 1, "the report ends without its summary".to_owned())) }
+}
+
+fn check_place(head: &Head, line: u64, ended: bool) -> Result<(), String> {
+    if ended {
+        return Err("nothing may follow the summary".to_owned());
+    }
+    match (line, head.kind.as_str(), head.schema) {
+        (1, "run", Some(schema)) if schema > SCHEMA => {
+            Err(format!("schema {schema} is of a later version of deadheat; this one reads {SCHEMA}"))
+        }
+        (1, "run", Some(_)) => Ok(()),
+        (1, "run", None) => Err("the run line has no schema".to_owned()),
+        (1, _, _) => Err("the first line must be of type `run`".to_owned()),
+        (_, "run", _) => Err("only the first line may be of type `run`".to_owned()),
+        (_, "race" | "finding" | "summary", _) => Ok(()),
+        (_, kind, _) => Err(format!("unknown type `{kind}`")),
+    }
+}

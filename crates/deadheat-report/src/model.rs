@@ -1,0 +1,446 @@
+//! The report: what is told of a run, its names resolved. Its JSON form, one object a line, is
+//! the interface that `docs/reports.md` describes.
+//!
+//! Invariant: fields are added, never renamed or given another meaning, while [`SCHEMA`] stays;
+//! a reader skips fields that it does not know.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// The version of the JSON form; the `run` line carries it.
+pub const SCHEMA: u32 = 1;
+
+/// Everything that is told of one run.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Report {
+    /// The run.
+    pub run: Run,
+    /// Its races, each id once.
+    pub races: Vec<Race>,
+    /// What is wrong with it but no race.
+    pub findings: Vec<Finding>,
+    /// The counts at the end.
+    pub summary: Summary,
+}
+
+/// One line of the JSON form.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "lowercase")]
+pub enum Line {
+    /// The first line.
+    Run(Box<Run>),
+    /// A race.
+    Race(Box<Race>),
+    /// Something wrong that is no race.
+    Finding(Box<Finding>),
+    /// The last line.
+    Summary(Box<Summary>),
+}
+
+/// The run that was judged.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Run {
+    /// [`SCHEMA`].
+    pub schema: u32,
+    /// The version of deadheat that judged it.
+    pub deadheat: String,
+    /// The program's path.
+    pub program: String,
+    /// Its arguments.
+    pub arguments: Vec<String>,
+    /// The folder that it ran in; relative files in frames are relative to it.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub folder: String,
+    /// The program's and its libraries' files.
+    pub modules: Vec<Module>,
+    /// How it was watched: `record`, `import`, …
+    pub mode: String,
+    /// The trace that was read, if one was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trace: Option<String>,
+    /// The seed of the schedule, where one was steered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
+    /// When it began, in seconds since 1970.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub started: Option<u64>,
+    /// The process.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pid: Option<u32>,
+    /// The analyses that judged it.
+    pub by: Vec<String>,
+    /// How many threads it had.
+    pub threads: u64,
+    /// How many events were seen.
+    pub events: u64,
+    /// How many instrumented accesses were among them.
+    pub accesses: u64,
+    /// How many calls of code that is not instrumented were among them.
+    pub hidden_calls: u64,
+}
+
+/// A file of code that was mapped into the program.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Module {
+    /// Its path.
+    pub path: String,
+    /// Its build id in hexadecimal; empty if it has none.
+    pub build_id: String,
+}
+
+/// The strength of a race's evidence, weakest first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Grade {
+    /// No lock protects all accesses, or the analysis can be wrong.
+    Suspected,
+    /// A correct reordering of an observed run brings the accesses side by side.
+    Predicted,
+    /// Both happened in one run and nothing ordered them.
+    #[default]
+    Observed,
+    /// Two threads stood before both at the same moment.
+    Proved,
+}
+
+impl Grade {
+    /// All grades, weakest first.
+    pub const ALL: [Grade; 4] = [Grade::Suspected, Grade::Predicted, Grade::Observed, Grade::Proved];
+
+    /// The grade as it is written in options and in JSON.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Grade::Suspected => "suspected",
+            Grade::Predicted => "predicted",
+            Grade::Observed => "observed",
+            Grade::Proved => "proved",
+        }
+    }
+
+    /// The grade as it is shown to a person.
+    #[must_use]
+    pub fn shown(self) -> &'static str {
+        match self {
+            Grade::Suspected => "suspected",
+            Grade::Predicted => "predicted",
+            Grade::Observed => "unordered",
+            Grade::Proved => "dead heat",
+        }
+    }
+}
+
+/// Two accesses that conflict and that nothing ordered.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct Race {
+    /// Its id, stable over runs and rebuilds.
+    pub id: String,
+    /// The strength of the evidence.
+    pub grade: Grade,
+    /// The analyses that found it.
+    pub by: Vec<String>,
+    /// How often it was seen in the run.
+    #[serde(default = "once")]
+    pub count: u64,
+    /// The two accesses.
+    pub accesses: [Access; 2],
+    /// Where the threads come from, one row a thread.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub threads: Vec<Thread>,
+    /// What lies at the address.
+    pub location: Location,
+    /// An execution that replays it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub witness: Option<serde_json::Value>,
+    /// How to mend it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suggestion: Option<serde_json::Value>,
+}
+
+fn once() -> u64 {
+    1
+}
+
+/// What an access did.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Operation {
+    /// Only read.
+    #[default]
+    Read,
+    /// Only wrote.
+    Write,
+    /// Read, then wrote.
+    ReadWrite,
+    /// Ended the life of the block.
+    Free,
+}
+
+impl Operation {
+    /// The operation as it is written in JSON.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Operation::Read => "read",
+            Operation::Write => "write",
+            Operation::ReadWrite => "read-write",
+            Operation::Free => "free",
+        }
+    }
+}
+
+/// One side of a race.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Access {
+    /// The thread, as a path of spawn ordinals.
+    pub thread: String,
+    /// Its name, if it has one.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub thread_name: String,
+    /// What it did.
+    pub op: Operation,
+    /// Whether it was atomic.
+    pub atomic: bool,
+    /// The memory order of an atomic access: `relaxed`, `acquire`, …
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub order: Option<String>,
+    /// How the program came to make it, where that is not plain code: `volatile`, `vptr`,
+    /// `memory-function`, `system`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub via: Option<String>,
+    /// How many bytes it touched.
+    pub size: u64,
+    /// The first of them.
+    pub address: Hex,
+    /// The stack, innermost first.
+    pub frames: Vec<Frame>,
+    /// The locks that the thread held.
+    pub locks: Vec<Lock>,
+}
+
+/// A frame of a stack.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Frame {
+    /// The function, demangled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub function: Option<String>,
+    /// The source file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// The line in it, from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<u32>,
+    /// The column, from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub column: Option<u32>,
+    /// The line that the function is declared at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub function_line: Option<u32>,
+    /// The name of the module's file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub module: Option<String>,
+    /// The address in the module.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offset: Option<Hex>,
+    /// The address's offset in the symbol that holds it, where only a symbol is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub symbol_offset: Option<Hex>,
+    /// Whether the function was inlined into the next frame's.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub inlined: bool,
+}
+
+/// A lock that was held.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Lock {
+    /// Its name for people.
+    pub name: String,
+    /// What it is in every run: a symbol, or an allocation site and an offset.
+    pub id: String,
+    /// How it was held: `write` (exclusive) or `read` (shared).
+    #[serde(default)]
+    pub mode: LockMode,
+}
+
+/// How a lock was held.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LockMode {
+    /// Exclusively.
+    #[default]
+    Write,
+    /// Shared with other readers.
+    Read,
+}
+
+/// Where a thread comes from.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Thread {
+    /// The thread, as a path of spawn ordinals.
+    pub thread: String,
+    /// Its name, if it has one.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub name: String,
+    /// Who created it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub created_by: Option<String>,
+    /// Where.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub frames: Vec<Frame>,
+}
+
+/// What lies at a raced-for address.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+pub enum Location {
+    /// A global or static variable.
+    Global {
+        /// Its name, demangled.
+        symbol: String,
+        /// The address's offset in it.
+        offset: u64,
+        /// Its size.
+        size: u64,
+        /// The name of the module's file.
+        module: String,
+    },
+    /// A block of the heap.
+    Heap {
+        /// The block's size.
+        size: u64,
+        /// The address's offset in it.
+        offset: u64,
+        /// Who allocated it.
+        thread: String,
+        /// Where, innermost first.
+        frames: Vec<Frame>,
+    },
+    /// A thread's stack.
+    Stack {
+        /// Whose.
+        thread: String,
+        /// The function that the variable belongs to.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        function: Option<String>,
+        /// The variable.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        variable: Option<String>,
+    },
+    /// Thread-local storage.
+    Tls {
+        /// The variable's name, demangled.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        symbol: Option<String>,
+        /// Whose.
+        thread: String,
+    },
+    /// A mapping that the program made.
+    Mapping {
+        /// Its size.
+        size: u64,
+        /// The address's offset in it.
+        offset: u64,
+        /// Who mapped it.
+        thread: String,
+        /// Where, innermost first.
+        frames: Vec<Frame>,
+    },
+    /// A variable that the trace names.
+    Named {
+        /// Its name.
+        name: String,
+    },
+    /// Not known.
+    #[default]
+    Unknown,
+}
+
+/// What is wrong but no race.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct Finding {
+    /// `deadlock`, `lock-order`, `crash`, `assertion`, `hang`, `mutex-misuse`, `thread-leak`,
+    /// `signal-unsafe`, …
+    pub kind: String,
+    /// The strength of the evidence, where that applies.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grade: Option<Grade>,
+    /// One sentence.
+    pub message: String,
+    /// The thread.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub thread: String,
+    /// Where, innermost first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub frames: Vec<Frame>,
+}
+
+/// The counts of a report.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Summary {
+    /// How many races are told.
+    pub races: u64,
+    /// How many of each grade.
+    pub grades: BTreeMap<Grade, u64>,
+    /// How often they were seen together.
+    pub occurrences: u64,
+    /// How many races the suppressions took out.
+    pub suppressed: u64,
+    /// How many findings are told.
+    pub findings: u64,
+    /// How many races were found but not kept, because there were too many.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub dropped: u64,
+    /// What the reader should know: a run that could not have shown a race, a module that
+    /// changed, a trace that ends early.
+    pub notes: Vec<String>,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+impl Summary {
+    /// The counts of `races` and `findings`; the rest is zero or empty.
+    #[must_use]
+    pub fn of(races: &[Race], findings: &[Finding]) -> Summary {
+        let mut grades = BTreeMap::new();
+        for race in races {
+            *grades.entry(race.grade).or_insert(0) += 1;
+        }
+        Summary {
+            races: races.len() as u64,
+            grades,
+            occurrences: races.iter().map(|race| race.count).sum(),
+            findings: findings.len() as u64,
+            ..Summary::default()
+        }
+    }
+}
+
+/// A number that JSON holds as a hexadecimal string, because not every reader keeps 64 bits.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct Hex(pub u64);
+
+impl fmt::Display for Hex {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:#x}", self.0)
+    }
+}
+
+impl Serialize for Hex {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Hex {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
+        let number = text.strip_prefix("0x").and_then(|digits| u64::from_str_radix(digits, 16).ok());
+        number.map(Hex).ok_or_else(|| serde::de::Error::custom("expected a number like 0x1f"))
+    }
+}

@@ -1,0 +1,174 @@
+//! Text for people: both places in their source, then what a reader asks next.
+//!
+//! Invariant: a race takes at most about 40 lines: stacks are cut at `main` and after
+//! [`words::MOST_FRAMES`] frames.
+
+mod words;
+
+use std::io::{self, Write};
+
+use annotate_snippets::{Annotation, AnnotationKind, Element, Group, Level, Origin, Renderer, Snippet};
+
+use crate::format::Style;
+use crate::group::key_frame;
+use crate::model::{Access, Finding, Grade, Location, Race, Report, Summary};
+use crate::source::{Sources, span};
+
+/// Source lines are cut to this width.
+const WIDTH: usize = 120;
+
+/// Writes a report as text: its races and findings, its notes, and one line at the end.
+///
+/// # Errors
+/// The stream cannot be written to.
+pub fn write(report: &Report, style: &Style<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let renderer = if style.color { Renderer::styled() } else { Renderer::plain() }.term_width(WIDTH);
+    for race in &report.races {
+        writeln!(out, "{}\n", renderer.render(&[race_group(race, style.sources)]))?;
+    }
+    for finding in &report.findings {
+        writeln!(out, "{}\n", renderer.render(&[finding_group(finding)]))?;
+    }
+    for note in &report.summary.notes {
+        writeln!(out, "deadheat: {note}")?;
+    }
+    if style.quiet && report.races.is_empty() && report.findings.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "deadheat: {}", closing(report))
+}
+
+fn level(grade: Grade) -> Level<'static> {
+    match grade {
+        Grade::Proved | Grade::Observed => Level::ERROR,
+        Grade::Predicted | Grade::Suspected => Level::WARNING,
+    }
+}
+
+fn race_group<'a>(race: &'a Race, sources: &dyn Sources) -> Group<'a> {
+    let what = words::location(&race.location, &race.accesses);
+    let title = format!("{}: data race on {what}", race.grade.shown());
+    let mut group = Group::with_title(level(race.grade).primary_title(title).id(race.id.as_str()));
+    for site in sites(race, sources) {
+        group = group.element(site);
+    }
+    for access in &race.accesses {
+        group = group.element(Level::NOTE.message(words::stack_of(access)));
+    }
+    for thread in race.threads.iter().filter(|thread| thread.created_by.is_some()) {
+        group = group.element(Level::NOTE.message(words::creation(thread)));
+    }
+    if let Location::Heap { frames, thread, .. } | Location::Mapping { frames, thread, .. } = &race.location
+        && !frames.is_empty()
+    {
+        group = group.element(Level::NOTE.message(words::allocation(thread, frames)));
+    }
+    if race.count > 1 || race.by.len() > 1 {
+        let times = if race.count == 1 { "once".to_owned() } else { format!("{} times", race.count) };
+        let by = race.by.join(", ");
+        group = group.element(Level::NOTE.message(format!("seen {times} in this run, by {by}")));
+    }
+    group
+}
+
+/// A place to be shown.
+struct Site<'a> {
+    file: &'a str,
+    line: u32,
+    column: Option<u32>,
+    label: String,
+}
+
+/// The two places as elements: one snippet for both if they are in one file.
+fn sites<'a>(race: &'a Race, sources: &dyn Sources) -> Vec<Element<'a>> {
+    let places = race.accesses.iter().filter_map(site).collect::<Vec<_>>();
+    if let [one, other] = &places[..]
+        && one.file == other.file
+        && let Some(text) = sources.text(one.file)
+        && let Some(element) = snippet(one.file, &text, &places)
+    {
+        return vec![element];
+    }
+    let mut elements = Vec::new();
+    for place in places {
+        let shown = sources
+            .text(place.file)
+            .and_then(|text| snippet(place.file, &text, std::slice::from_ref(&place)));
+        elements.push(shown.unwrap_or_else(|| {
+            let origin = Origin::path(place.file).line(place.line as usize);
+            match place.column {
+                Some(column) => origin.char_column(column as usize).into(),
+                None => origin.into(),
+            }
+        }));
+    }
+    elements
+}
+
+fn site(access: &Access) -> Option<Site<'_>> {
+    let frame = key_frame(&access.frames)?;
+    let label = words::what_it_does(access);
+    Some(Site { file: frame.file.as_deref()?, line: frame.line?, column: frame.column, label })
+}
+
+/// The part of a file around its places; `None` if a place is not in the text.
+fn snippet<'a>(file: &'a str, text: &str, places: &[Site<'_>]) -> Option<Element<'a>> {
+    let first = places.iter().map(|place| place.line).min()?;
+    let last = places.iter().map(|place| place.line).max()?;
+    let lines = text.split_inclusive('\n').skip(first as usize - 1).take((last - first) as usize + 1);
+    let part: String = lines.collect();
+    let mut spans = Vec::new();
+    for place in places {
+        spans.push(span(&part, place.line - first + 1, place.column)?);
+    }
+    let marks = spans.into_iter().zip(places).enumerate().map(|(index, (span, place))| {
+        let kind = if index == 0 { AnnotationKind::Primary } else { AnnotationKind::Context };
+        let mark: Annotation<'a> = kind.span(span).label(place.label.clone());
+        mark
+    });
+    Some(Snippet::source(part).line_start(first as usize).path(file).annotations(marks).into())
+}
+
+fn finding_group(finding: &Finding) -> Group<'_> {
+    let grade = finding.grade.map_or(String::new(), |grade| format!("{}: ", grade.shown()));
+    let title = format!("{grade}{}: {}", finding.kind, finding.message);
+    let group = Group::with_title(level(finding.grade.unwrap_or_default()).primary_title(title));
+    if finding.frames.is_empty() {
+        return group;
+    }
+    let place = if finding.thread.is_empty() { String::new() } else { format!("`{}` ", finding.thread) };
+    group.element(Level::NOTE.message(format!("{place}at{}", words::stack(&finding.frames))))
+}
+
+/// The line at the end.
+fn closing(report: &Report) -> String {
+    let Summary { races, grades, occurrences, suppressed, findings, dropped, .. } = &report.summary;
+    let mut text = if *races == 0 {
+        let run = &report.run;
+        format!(
+            "no race found in {}, {} and {}",
+            words::number(run.threads, "thread"),
+            words::number(run.events, "event"),
+            words::number(run.accesses, "access"),
+        )
+    } else {
+        let grades: Vec<_> = grades
+            .iter()
+            .rev()
+            .filter(|(_, count)| **count > 0)
+            .map(|(grade, count)| format!("{count} {}", grade.shown()))
+            .collect();
+        let times = if occurrences > races { format!(", seen {occurrences} times") } else { String::new() };
+        format!("{} ({}){times}", words::number(*races, "race"), grades.join(", "))
+    };
+    if *findings > 0 {
+        text += &format!("; {}", words::number(*findings, "other finding"));
+    }
+    if *suppressed > 0 {
+        text += &format!("; {suppressed} suppressed");
+    }
+    if *dropped > 0 {
+        text += &format!("; {dropped} more seen and not kept");
+    }
+    text
+}

@@ -1,0 +1,213 @@
+//! The phrases of the text: what lies at an address, what an access does, what a stack is.
+
+use crate::group::{is_own, key_frame};
+use crate::model::{Access, Frame, Location, LockMode, Operation, Thread};
+
+/// How many frames of a stack are told.
+pub(super) const MOST_FRAMES: usize = 6;
+/// How many frames of the stack that created a thread or a block are told.
+const MOST_CREATION_FRAMES: usize = 3;
+
+/// `1 race`, `2 races`, `3 accesses`.
+pub(super) fn number(count: u64, what: &str) -> String {
+    let plural = if what.ends_with('s') { "es" } else { "s" };
+    format!("{count} {what}{}", if count == 1 { "" } else { plural })
+}
+
+/// What the race is on.
+pub(super) fn location(location: &Location, accesses: &[Access; 2]) -> String {
+    let size = match accesses.each_ref().map(|access| access.size) {
+        [one, other] if one == other => number(one, "byte"),
+        [one, other] => format!("{one} and {other} bytes"),
+    };
+    match location {
+        Location::Global { symbol, offset: 0, size: whole, .. } if *whole == accesses[0].size => {
+            format!("`{symbol}` ({size})")
+        }
+        Location::Global { symbol, offset, size: whole, .. } => {
+            format!("`{symbol}` ({size} at offset {offset} of {whole})")
+        }
+        Location::Heap { size: whole, offset, frames, .. } => {
+            format!("heap block{} ({size} at offset {offset} of {whole})", from(frames))
+        }
+        Location::Mapping { size: whole, offset, frames, .. } => {
+            format!("mapping{} ({size} at offset {offset} of {whole})", from(frames))
+        }
+        Location::Stack { thread, function, variable } => {
+            let variable = variable.as_ref().map_or(String::new(), |name| format!("`{name}` on "));
+            let function = function.as_ref().map_or(String::new(), |name| format!(" in `{name}`"));
+            format!("{variable}the stack of `{thread}`{function} ({size})")
+        }
+        Location::Tls { symbol: Some(symbol), thread } => {
+            format!("thread-local `{symbol}` of `{thread}` ({size})")
+        }
+        Location::Tls { symbol: None, thread } => format!("thread-local storage of `{thread}` ({size})"),
+        Location::Named { name } => format!("`{name}`"),
+        Location::Unknown => format!("{} ({size})", accesses[0].address),
+    }
+}
+
+/// `` from `make` src/a.c:7``.
+fn from(frames: &[Frame]) -> String {
+    let Some(frame) = key_frame(frames) else { return String::new() };
+    let function = frame.function.as_ref().map_or(String::new(), |name| format!(" `{name}`"));
+    let place = match (&frame.file, frame.line) {
+        (Some(file), Some(line)) => format!(" {}:{line}", file.rsplit('/').next().unwrap_or(file)),
+        _ => String::new(),
+    };
+    if function.is_empty() && place.is_empty() { String::new() } else { format!(" from{function}{place}") }
+}
+
+fn thread(path: &str, name: &str) -> String {
+    if name.is_empty() { format!("`{path}`") } else { format!("`{path}` ({name})") }
+}
+
+/// The label of a place: who does what there, holding what.
+pub(super) fn what_it_does(access: &Access) -> String {
+    let who = thread(&access.thread, &access.thread_name);
+    let verb = match access.op {
+        Operation::Read => "reads",
+        Operation::Write => "writes",
+        Operation::ReadWrite => "reads and writes",
+        Operation::Free => "frees the block",
+    };
+    let order = match (&access.order, access.atomic) {
+        (Some(order), true) => format!(" atomically ({order})"),
+        (None, true) => " atomically".to_owned(),
+        (_, false) => String::new(),
+    };
+    let inside = match (key_frame(&access.frames), access.frames.first()) {
+        (Some(key), Some(top)) if key != top => {
+            top.function.as_ref().map_or(String::new(), |name| format!(" in `{}`", short(name)))
+        }
+        _ => String::new(),
+    };
+    format!("{who} {verb} here{order}{inside}, {}", holding(access))
+}
+
+fn holding(access: &Access) -> String {
+    if access.locks.is_empty() {
+        return "holding no lock".to_owned();
+    }
+    let names: Vec<_> = access
+        .locks
+        .iter()
+        .map(|lock| match lock.mode {
+            LockMode::Write => format!("`{}`", lock.name),
+            LockMode::Read => format!("`{}` for reading", lock.name),
+        })
+        .collect();
+    format!("holding {}", names.join(", "))
+}
+
+/// A long C++ name without its template arguments and parameters.
+fn short(name: &str) -> String {
+    const LONG: usize = 48;
+    if name.len() <= LONG {
+        return name.to_owned();
+    }
+    let mut depth = 0_u32;
+    let mut text = String::new();
+    for c in name.chars() {
+        match c {
+            '<' => depth += 1,
+            '>' => depth = depth.saturating_sub(1),
+            '(' if depth == 0 => break,
+            _ if depth == 0 => text.push(c),
+            _ => {}
+        }
+    }
+    text
+}
+
+/// The note with an access's stack.
+pub(super) fn stack_of(access: &Access) -> String {
+    let who = thread(&access.thread, &access.thread_name);
+    let what = match (access.op, access.atomic) {
+        (Operation::Free, _) => "free".to_owned(),
+        (op, false) => op.name().to_owned(),
+        (op, true) => format!("atomic {}", op.name()),
+    };
+    let size = number(access.size, "byte");
+    if access.frames.is_empty() {
+        return format!("{what} of {size} by {who}, {}; its place is not known", holding(access));
+    }
+    format!("{what} of {size} by {who}, {}:{}", holding(access), stack(&access.frames))
+}
+
+/// The frames of a stack, each on a line of its own, innermost first.
+pub(super) fn stack(frames: &[Frame]) -> String {
+    lines(frames, MOST_FRAMES)
+}
+
+/// The note that says where a thread comes from.
+pub(super) fn creation(row: &Thread) -> String {
+    let who = thread(&row.thread, &row.name);
+    let by = row.created_by.as_deref().unwrap_or("?");
+    let place = if row.frames.is_empty() { String::new() } else { ":".to_owned() };
+    format!("{who} was created by `{by}`{place}{}", lines(&row.frames, MOST_CREATION_FRAMES))
+}
+
+/// The note that says where a block comes from.
+pub(super) fn allocation(by: &str, frames: &[Frame]) -> String {
+    format!("the block was allocated by `{by}`:{}", lines(frames, MOST_CREATION_FRAMES))
+}
+
+fn lines(frames: &[Frame], most: usize) -> String {
+    let shown = visible(frames);
+    let mut text = String::new();
+    for (index, frame) in shown.iter().take(most).enumerate() {
+        text += &format!("\n  #{index} {}", frame_line(frame));
+    }
+    if shown.len() > most {
+        text += &format!("\n  and {} more", shown.len() - most);
+    }
+    text
+}
+
+fn frame_line(frame: &Frame) -> String {
+    let mut text = frame.function.clone().unwrap_or_default();
+    let mut add = |part: String| {
+        if !text.is_empty() {
+            text.push(' ');
+        }
+        text += &part;
+    };
+    match (&frame.file, frame.line, frame.column) {
+        (Some(file), Some(line), Some(column)) => add(format!("{file}:{line}:{column}")),
+        (Some(file), Some(line), None) => add(format!("{file}:{line}")),
+        (None, Some(line), _) => add(format!("line {line}")),
+        (_, None, _) => {
+            if let (Some(module), Some(offset)) = (&frame.module, frame.offset) {
+                add(format!("({module}+{offset})"));
+            }
+        }
+    }
+    if text.is_empty() { "?".to_owned() } else { text }
+}
+
+/// The frames that a reader wants: none of the runtime's, none outside `main`, and no library
+/// frames outside the program's outermost own one.
+fn visible(frames: &[Frame]) -> Vec<&Frame> {
+    let mut shown = Vec::new();
+    for frame in frames.iter().filter(|frame| !is_machinery(frame)) {
+        shown.push(frame);
+        if frame.function.as_deref() == Some("main") {
+            break;
+        }
+    }
+    if let Some(outermost) = shown.iter().rposition(|frame| is_own(frame)) {
+        shown.truncate(outermost + 1);
+    }
+    shown
+}
+
+/// Whether a frame is deadheat's own, or of the start of a program or thread.
+fn is_machinery(frame: &Frame) -> bool {
+    const STARTS: [&str; 5] = ["__tsan_", "dh_wrap_", "deadheat_runtime::", "__libc_start_", "__clone"];
+    const NAMES: [&str; 4] = ["_start", "start_thread", "clone", "clone3"];
+    frame
+        .function
+        .as_deref()
+        .is_some_and(|name| NAMES.contains(&name) || STARTS.iter().any(|start| name.starts_with(start)))
+}

@@ -1,0 +1,460 @@
+//! Reports as people and programs see them, made from hand-written models.
+
+use std::collections::HashMap;
+
+use deadheat_report::format::{FORMATS, Style, named};
+use deadheat_report::group::{Groups, race_id};
+use deadheat_report::model::{
+    Access, Finding, Frame, Grade, Hex, Location, Lock, LockMode, Module, Operation, Race, Report, Run,
+    SCHEMA, Summary, Thread,
+};
+use deadheat_report::source::{NoSources, Sources};
+use deadheat_report::{json, text};
+use expect_test::{Expect, expect};
+
+struct Fixed(HashMap<&'static str, &'static str>);
+
+impl Sources for Fixed {
+    fn text(&self, file: &str) -> Option<String> {
+        self.0.get(file).map(|text| (*text).to_owned())
+    }
+}
+
+const CACHE: &str = "\
+#include \"cache.h\"
+
+void Cache::put(int key) {
+  std::lock_guard<std::mutex> l(mu_);
+  size_ = size_ + 1;
+}
+
+int Cache::size() const {
+\treturn size_;
+}
+";
+
+fn sources() -> Fixed {
+    Fixed(HashMap::from([("src/cache.cpp", CACHE)]))
+}
+
+fn frame(function: &str, function_line: u32, file: &str, line: u32, column: u32) -> Frame {
+    Frame {
+        function: Some(function.to_owned()),
+        file: Some(file.to_owned()),
+        line: Some(line),
+        column: Some(column),
+        function_line: Some(function_line),
+        module: Some("cache".to_owned()),
+        offset: Some(Hex(0x1180 + u64::from(line))),
+        ..Frame::default()
+    }
+}
+
+fn writer() -> Access {
+    let library =
+        frame("std::thread::_State_impl<F>::_M_run()", 230, "/usr/include/c++/12/bits/std_thread.h", 244, 13);
+    Access {
+        thread: "main/1".to_owned(),
+        thread_name: "worker-1".to_owned(),
+        op: Operation::Write,
+        size: 4,
+        address: Hex(0x7f00_1234),
+        frames: vec![
+            frame("Cache::put(int)", 3, "src/cache.cpp", 5, 9),
+            frame("worker(void*)", 10, "src/main.cpp", 14, 7),
+            library,
+        ],
+        locks: vec![Lock {
+            name: "cache.mu_".to_owned(),
+            id: "cache:cache.mu_".to_owned(),
+            mode: LockMode::Write,
+        }],
+        ..Access::default()
+    }
+}
+
+fn reader() -> Access {
+    Access {
+        thread: "main".to_owned(),
+        op: Operation::Read,
+        size: 4,
+        address: Hex(0x7f00_1234),
+        frames: vec![
+            frame("Cache::size() const", 8, "src/cache.cpp", 9, 9),
+            frame("main", 20, "src/main.cpp", 31, 3),
+            Frame { module: Some("libc.so.6".to_owned()), offset: Some(Hex(0x27249)), ..Frame::default() },
+        ],
+        ..Access::default()
+    }
+}
+
+fn race() -> Race {
+    Race {
+        id: "dh-00000000".to_owned(),
+        grade: Grade::Observed,
+        by: vec!["hb".to_owned()],
+        count: 3,
+        accesses: [writer(), reader()],
+        threads: vec![Thread {
+            thread: "main/1".to_owned(),
+            name: "worker-1".to_owned(),
+            created_by: Some("main".to_owned()),
+            frames: vec![frame("main", 20, "src/main.cpp", 25, 5)],
+        }],
+        location: Location::Heap {
+            size: 64,
+            offset: 8,
+            thread: "main".to_owned(),
+            frames: vec![
+                frame("make_cache()", 5, "src/main.cpp", 6, 10),
+                frame("main", 20, "src/main.cpp", 22, 3),
+            ],
+        },
+        witness: None,
+        suggestion: None,
+    }
+}
+
+fn report(races: Vec<Race>) -> Report {
+    let summary = Summary::of(&races, &[]);
+    let modules = vec![Module { path: "/home/user/cache".to_owned(), build_id: "ab01".to_owned() }];
+    let run = Run {
+        schema: SCHEMA,
+        deadheat: "0.1.0".to_owned(),
+        program: "./cache".to_owned(),
+        mode: "record".to_owned(),
+        by: vec!["hb".to_owned()],
+        threads: 2,
+        events: 120,
+        accesses: 100,
+        modules,
+        ..Run::default()
+    };
+    Report { run, races, findings: Vec::new(), summary }
+}
+
+fn shown(report: &Report, sources: &dyn Sources) -> String {
+    let mut out = Vec::new();
+    let style = Style { color: false, quiet: false, sources };
+    text::write(report, &style, &mut out).expect("a vector takes everything");
+    String::from_utf8(out).expect("text is UTF-8")
+}
+
+fn check(report: &Report, sources: &dyn Sources, expected: &Expect) {
+    expected.assert_eq(&shown(report, sources));
+}
+
+#[test]
+fn a_race_within_one_file() {
+    check(
+        &report(vec![race()]),
+        &sources(),
+        &expect![[r#"
+        error[dh-00000000]: unordered: data race on heap block from `make_cache()` main.cpp:6 (4 bytes at offset 8 of 64)
+         --> src/cache.cpp:5:9
+          |
+        5 |   size_ = size_ + 1;
+          |         ^ `main/1` (worker-1) writes here, holding `cache.mu_`
+        ...
+        9 |     return size_;
+          |            ----- `main` reads here, holding no lock
+          |
+          = note: write of 4 bytes by `main/1` (worker-1), holding `cache.mu_`:
+                    #0 Cache::put(int) src/cache.cpp:5:9
+                    #1 worker(void*) src/main.cpp:14:7
+          = note: read of 4 bytes by `main`, holding no lock:
+                    #0 Cache::size() const src/cache.cpp:9:9
+                    #1 main src/main.cpp:31:3
+          = note: `main/1` (worker-1) was created by `main`:
+                    #0 main src/main.cpp:25:5
+          = note: the block was allocated by `main`:
+                    #0 make_cache() src/main.cpp:6:10
+                    #1 main src/main.cpp:22:3
+          = note: seen 3 times in this run, by hb
+
+        deadheat: 1 race (1 unordered), seen 3 times
+    "#]],
+    );
+}
+
+#[test]
+fn sources_that_are_gone() {
+    check(
+        &report(vec![race()]),
+        &NoSources,
+        &expect![[r#"
+        error[dh-00000000]: unordered: data race on heap block from `make_cache()` main.cpp:6 (4 bytes at offset 8 of 64)
+        --> src/cache.cpp:5:9
+        ::: src/cache.cpp:9:9
+         = note: write of 4 bytes by `main/1` (worker-1), holding `cache.mu_`:
+                   #0 Cache::put(int) src/cache.cpp:5:9
+                   #1 worker(void*) src/main.cpp:14:7
+         = note: read of 4 bytes by `main`, holding no lock:
+                   #0 Cache::size() const src/cache.cpp:9:9
+                   #1 main src/main.cpp:31:3
+         = note: `main/1` (worker-1) was created by `main`:
+                   #0 main src/main.cpp:25:5
+         = note: the block was allocated by `main`:
+                   #0 make_cache() src/main.cpp:6:10
+                   #1 main src/main.cpp:22:3
+         = note: seen 3 times in this run, by hb
+
+        deadheat: 1 race (1 unordered), seen 3 times
+    "#]],
+    );
+}
+
+#[test]
+fn a_dead_heat_of_atomics_without_debug_information() {
+    let bare = |offset| Frame {
+        function: Some("push".to_owned()),
+        module: Some("libq.so".to_owned()),
+        offset: Some(Hex(0x9000 + offset)),
+        symbol_offset: Some(Hex(offset)),
+        ..Frame::default()
+    };
+    let mut race = race();
+    race.grade = Grade::Proved;
+    race.count = 1;
+    race.accesses[0].frames = vec![bare(16)];
+    race.accesses[1] = Access {
+        op: Operation::ReadWrite,
+        atomic: true,
+        order: Some("relaxed".to_owned()),
+        frames: vec![bare(32)],
+        size: 8,
+        thread: "main/2".to_owned(),
+        ..reader()
+    };
+    race.threads.clear();
+    race.location =
+        Location::Global { symbol: "queue".to_owned(), offset: 8, size: 32, module: "libq.so".to_owned() };
+    check(
+        &report(vec![race]),
+        &sources(),
+        &expect![[r#"
+        error[dh-00000000]: dead heat: data race on `queue` (4 and 8 bytes at offset 8 of 32)
+         |
+         = note: write of 4 bytes by `main/1` (worker-1), holding `cache.mu_`:
+                   #0 push (libq.so+0x9010)
+         = note: atomic read-write of 8 bytes by `main/2`, holding no lock:
+                   #0 push (libq.so+0x9020)
+
+        deadheat: 1 race (1 dead heat)
+    "#]],
+    );
+}
+
+#[test]
+fn a_line_that_races_with_itself_through_a_container() {
+    let mut side = writer();
+    side.locks.clear();
+    let inlined = frame(
+        "std::vector<int>::operator[](unsigned long)",
+        1120,
+        "/usr/include/c++/12/bits/stl_vector.h",
+        1125,
+        9,
+    );
+    side.frames.insert(0, Frame { inlined: true, ..inlined });
+    let other = Access { thread: "main/2".to_owned(), thread_name: String::new(), ..side.clone() };
+    let mut race = race();
+    race.accesses = [side, other];
+    race.threads.clear();
+    race.count = 1;
+    race.location =
+        Location::Stack { thread: "main".to_owned(), function: Some("main".to_owned()), variable: None };
+    check(
+        &report(vec![race]),
+        &sources(),
+        &expect![[r#"
+        error[dh-00000000]: unordered: data race on the stack of `main` in `main` (4 bytes)
+         --> src/cache.cpp:5:9
+          |
+        5 |   size_ = size_ + 1;
+          |         ^
+          |         |
+          |         `main/1` (worker-1) writes here in `std::vector<int>::operator[](unsigned long)`, holding no lock
+          |         `main/2` writes here in `std::vector<int>::operator[](unsigned long)`, holding no lock
+          |
+          = note: write of 4 bytes by `main/1` (worker-1), holding no lock:
+                    #0 std::vector<int>::operator[](unsigned long) /usr/include/c++/12/bits/stl_vector.h:1125:9
+                    #1 Cache::put(int) src/cache.cpp:5:9
+                    #2 worker(void*) src/main.cpp:14:7
+          = note: write of 4 bytes by `main/2`, holding no lock:
+                    #0 std::vector<int>::operator[](unsigned long) /usr/include/c++/12/bits/stl_vector.h:1125:9
+                    #1 Cache::put(int) src/cache.cpp:5:9
+                    #2 worker(void*) src/main.cpp:14:7
+
+        deadheat: 1 race (1 unordered)
+    "#]],
+    );
+}
+
+#[test]
+fn nothing_found() {
+    let mut empty = report(Vec::new());
+    empty.run.threads = 1;
+    empty.summary.suppressed = 2;
+    empty.summary.notes.push("no second thread was started, so no race could be seen".to_owned());
+    check(
+        &empty,
+        &NoSources,
+        &expect![[r#"
+        deadheat: no second thread was started, so no race could be seen
+        deadheat: no race found in 1 thread, 120 events and 100 accesses; 2 suppressed
+    "#]],
+    );
+}
+
+#[test]
+fn a_finding() {
+    let mut with = report(Vec::new());
+    with.findings.push(Finding {
+        kind: "lock-order".to_owned(),
+        grade: Some(Grade::Predicted),
+        message: "`a` and `b` are taken in both orders".to_owned(),
+        thread: "main/1".to_owned(),
+        frames: vec![frame("f", 1, "a.c", 3, 2)],
+    });
+    with.summary = Summary::of(&with.races, &with.findings);
+    check(
+        &with,
+        &NoSources,
+        &expect![[r#"
+        warning: predicted: lock-order: `a` and `b` are taken in both orders
+         |
+         = note: `main/1` at
+                   #0 f a.c:3:2
+
+        deadheat: no race found in 2 threads, 120 events and 100 accesses; 1 other finding
+    "#]],
+    );
+}
+
+#[test]
+fn a_race_is_short_enough_to_be_read() {
+    let mut long = race();
+    for access in &mut long.accesses {
+        let frames = (0..200).map(|n| frame(&format!("level_{n}"), 1, "src/deep.cpp", n + 1, 1));
+        access.frames = frames.collect();
+    }
+    let lines = shown(&report(vec![long]), &sources()).lines().count();
+    assert!(lines <= 40, "{lines} lines");
+}
+
+#[test]
+fn json_lines() {
+    let mut out = Vec::new();
+    let report = report(vec![race()]);
+    json::write(&report, &mut out).expect("a vector takes everything");
+    let text = String::from_utf8(out).expect("JSON is UTF-8");
+    expect![[r#"
+        {"type":"run","schema":1,"deadheat":"0.1.0","program":"./cache","arguments":[],"modules":[{"path":"/home/user/cache","build_id":"ab01"}],"mode":"record","by":["hb"],"threads":2,"events":120,"accesses":100,"hidden_calls":0}
+        {"type":"race","id":"dh-00000000","grade":"observed","by":["hb"],"count":3,"accesses":[{"thread":"main/1","thread_name":"worker-1","op":"write","atomic":false,"size":4,"address":"0x7f001234","frames":[{"function":"Cache::put(int)","file":"src/cache.cpp","line":5,"column":9,"function_line":3,"module":"cache","offset":"0x1185"},{"function":"worker(void*)","file":"src/main.cpp","line":14,"column":7,"function_line":10,"module":"cache","offset":"0x118e"},{"function":"std::thread::_State_impl<F>::_M_run()","file":"/usr/include/c++/12/bits/std_thread.h","line":244,"column":13,"function_line":230,"module":"cache","offset":"0x1274"}],"locks":[{"name":"cache.mu_","id":"cache:cache.mu_","mode":"write"}]},{"thread":"main","op":"read","atomic":false,"size":4,"address":"0x7f001234","frames":[{"function":"Cache::size() const","file":"src/cache.cpp","line":9,"column":9,"function_line":8,"module":"cache","offset":"0x1189"},{"function":"main","file":"src/main.cpp","line":31,"column":3,"function_line":20,"module":"cache","offset":"0x119f"},{"module":"libc.so.6","offset":"0x27249"}],"locks":[]}],"threads":[{"thread":"main/1","name":"worker-1","created_by":"main","frames":[{"function":"main","file":"src/main.cpp","line":25,"column":5,"function_line":20,"module":"cache","offset":"0x1199"}]}],"location":{"kind":"heap","size":64,"offset":8,"thread":"main","frames":[{"function":"make_cache()","file":"src/main.cpp","line":6,"column":10,"function_line":5,"module":"cache","offset":"0x1186"},{"function":"main","file":"src/main.cpp","line":22,"column":3,"function_line":20,"module":"cache","offset":"0x1196"}]}}
+        {"type":"summary","races":1,"grades":{"observed":1},"occurrences":3,"suppressed":0,"findings":0,"notes":[]}
+    "#]].assert_eq(&text);
+    let again = json::read("r.jsonl", text.as_bytes()).expect("what was written can be read");
+    assert_eq!(again, report);
+}
+
+#[test]
+fn what_cannot_be_read_is_told_by_line() {
+    let run = "{\"type\":\"run\",\"schema\":1}\n";
+    for (input, error) in [
+        ("", "r:1: the report ends without its summary"),
+        ("{}\n", "r:1: no report line: missing field `type` at line 1 column 2"),
+        ("{\"type\":\"race\"}\n", "r:1: the first line must be of type `run`"),
+        ("{\"type\":\"run\"}\n", "r:1: the run line has no schema"),
+        (
+            "{\"type\":\"run\",\"schema\":2}\n",
+            "r:1: schema 2 is of a later version of deadheat; this one reads 1",
+        ),
+        (run, "r:2: the report ends without its summary"),
+        (&format!("{run}{run}"), "r:2: only the first line may be of type `run`"),
+        (&format!("{run}\n{{\"type\":\"noise\"}}\n"), "r:3: unknown type `noise`"),
+        (
+            &format!("{run}{{\"type\":\"race\",\"id\":5}}\n"),
+            "r:2: invalid type: integer `5`, expected a string",
+        ),
+        (
+            &format!("{run}{{\"type\":\"summary\"}}\n{{\"type\":\"race\"}}"),
+            "r:3: nothing may follow the summary",
+        ),
+    ] {
+        let found = json::read("r", input.as_bytes()).expect_err(input).to_string();
+        assert!(found.starts_with(error), "{found}\n{error}");
+    }
+    let plain = json::read("r", format!("{run}{{\"type\":\"summary\",\"later\":1}}\n").as_bytes());
+    assert_eq!(plain.expect("unknown fields are skipped").run.schema, 1);
+}
+
+#[test]
+fn ids_survive_what_does_not_matter() {
+    let id = race_id(&writer(), &reader());
+    assert_eq!(id, "dh-39bb7f9d", "an id that changes breaks what users wrote down");
+    assert_eq!(race_id(&reader(), &writer()), id, "the order of the sides");
+    let mut moved = writer();
+    moved.thread = "main/7".to_owned();
+    moved.address = Hex(1);
+    moved.locks.clear();
+    moved.frames.truncate(1);
+    let top = &mut moved.frames[0];
+    (top.line, top.function_line, top.column) = (Some(105), Some(103), None);
+    (top.file, top.offset) = (Some("/elsewhere/cache.cpp".to_owned()), Some(Hex(9)));
+    assert_eq!(race_id(&moved, &reader()), id, "thread, address, locks, callers, an edit above");
+    let mut through = writer();
+    through.frames.insert(0, frame("std::swap<int>", 1, "/usr/include/c++/12/utility", 2, 3));
+    assert_eq!(race_id(&through, &reader()), id, "a library function that was not inlined before");
+}
+
+#[test]
+fn ids_differ_by_what_matters() {
+    let id = race_id(&writer(), &reader());
+    let change = |change: &dyn Fn(&mut Access)| {
+        let mut other = writer();
+        change(&mut other);
+        race_id(&other, &reader())
+    };
+    assert_ne!(change(&|a| a.frames[0].line = Some(6)), id);
+    assert_ne!(change(&|a| a.frames[0].function = Some("Cache::get(int)".to_owned())), id);
+    assert_ne!(change(&|a| a.op = Operation::ReadWrite), id);
+    assert_ne!(change(&|a| a.atomic = true), id);
+    assert_ne!(change(&|a| a.frames.clear()), id);
+    assert_ne!(
+        change(&|a| a.frames =
+            vec![Frame { module: Some("m".to_owned()), offset: Some(Hex(1)), ..Frame::default() }]),
+        id
+    );
+    assert_ne!(race_id(&writer(), &writer()), race_id(&reader(), &reader()));
+}
+
+#[test]
+fn one_id_is_told_once() {
+    let mut groups = Groups::default();
+    groups.add(race());
+    let mut proved = race();
+    proved.grade = Grade::Proved;
+    proved.by = vec!["conflict".to_owned(), "hb".to_owned()];
+    let mut other = race();
+    other.accesses[0].op = Operation::ReadWrite;
+    groups.add(other);
+    groups.add(proved);
+    let races = groups.into_races();
+    let told: Vec<_> = races.iter().map(|race| (race.grade, race.count, race.by.join(","))).collect();
+    assert_eq!(told, [(Grade::Proved, 6, "hb,conflict".to_owned()), (Grade::Observed, 3, "hb".to_owned())]);
+}
+
+#[test]
+fn every_format_has_its_own_name() {
+    for format in FORMATS {
+        assert!(std::ptr::eq(named(format.name).expect(format.name), format));
+        assert!(!format.about.is_empty());
+        let style = Style { color: true, quiet: false, sources: &sources() };
+        let mut out = Vec::new();
+        (format.write)(&report(vec![race()]), &style, &mut out).expect("a vector takes everything");
+        assert!(out.ends_with(b"\n"));
+        assert_eq!(out.contains(&0x1b), format.for_people, "colour is for people");
+    }
+    assert!(named("nothing").is_none());
+}
