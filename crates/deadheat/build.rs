@@ -47,7 +47,8 @@ fn make() -> Outcome<()> {
     let merged = merge(&out, &archive, &exports)?;
     check(&merged, &exports)?;
     name(&out, &merged, &exports)?;
-    stand_in_for_libtsan(&out, &target)
+    stand_in_for_libtsan(&out, &target)?;
+    identify(&out)
 }
 
 /// Compiles core and runtime to a static library.
@@ -127,7 +128,8 @@ fn check(merged: &Path, exports: &BTreeSet<String>) -> Outcome<()> {
 /// two lists for the linker that go with them.
 fn name(out: &Path, merged: &Path, exports: &BTreeSet<String>) -> Outcome<()> {
     let [mut global, mut weak, mut plain, mut wrapped] = [const { String::new() }; 4];
-    let [mut dynamic_list, mut static_arguments] = [String::from("{\n"), String::new()];
+    let mut dynamic_list = String::from("{\n");
+    let [mut static_arguments, mut static_arguments_cxx] = [const { String::new() }; 2];
     let mut own = String::new();
     for name in MEMORY_FUNCTIONS {
         let _ = writeln!(own, "{name} {OWN}{name}_by_compiler");
@@ -139,8 +141,12 @@ fn name(out: &Path, merged: &Path, exports: &BTreeSet<String>) -> Outcome<()> {
                 let _ = writeln!(weak, "{name}");
                 let _ = writeln!(plain, "{name} {function}");
                 let _ = writeln!(wrapped, "{name} __wrap_{function}");
-                // The real function is only referred to weakly: ask for it.
-                let _ = writeln!(static_arguments, "--wrap={function} --undefined={function}");
+                // The real function is only referred to weakly, which brings no member out of an
+                // archive: ask for it, and for C++'s where C++ is linked.
+                let cxx = function.starts_with("_Z") || function.starts_with("__cxa_guard_");
+                let asked = if cxx { &mut static_arguments_cxx } else { &mut static_arguments };
+                let _ = writeln!(asked, "--undefined={function}");
+                let _ = writeln!(static_arguments, "--wrap={function}");
                 function
             }
             None => name,
@@ -150,6 +156,7 @@ fn name(out: &Path, merged: &Path, exports: &BTreeSet<String>) -> Outcome<()> {
     dynamic_list.push_str("};\n");
     write(&out.join("dynamic.list"), &dynamic_list)?;
     write(&out.join("static.args"), &static_arguments)?;
+    write(&out.join("static-c++.args"), &static_arguments_cxx)?;
     let objcopy = |options: &[(&str, &str, &str)], from: &Path, to: &Path| {
         let mut command = Command::new("objcopy");
         for (option, file, text) in options {
@@ -179,6 +186,20 @@ fn stand_in_for_libtsan(out: &Path, target: &str) -> Outcome<()> {
         command.args(["--target", target]);
     }
     run(&mut command).map(drop)
+}
+
+/// A number that changes with the objects' content (FNV-1a): the name of their folder.
+fn identify(out: &Path) -> Outcome<()> {
+    let mut hash: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
+    for name in ["rt-dynamic.o", "rt-static.o", "dynamic.list", "static.args", "libtsan_preinit.o"] {
+        let content =
+            std::fs::read(out.join(name)).map_err(|error| format!("cannot read {name}: {error}"))?;
+        for byte in content {
+            hash = (hash ^ u128::from(byte)).wrapping_mul(0x0000_0000_0100_0000_0000_0000_0000_013b);
+        }
+    }
+    println!("cargo::rustc-env=DEADHEAT_RUNTIME_ID={hash:032x}");
+    Ok(())
 }
 
 fn variable(name: &str) -> Outcome<String> {

@@ -5,7 +5,9 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod cache;
 mod cmd;
+mod compiler;
 mod exit;
 
 use std::ffi::OsString;

@@ -1,12 +1,9 @@
 //! `deadheat cc` and `deadheat c++`: drop-in compilers.
-//!
-//! Invariant: what the real compiler says and how it ends comes through unchanged.
 
 use std::ffi::{OsStr, OsString};
-use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::Command;
 
+use crate::compiler::{self, Language};
 use crate::exit::{Exit, Failure};
 
 /// What the compiler is given. Nothing here is an option of deadheat's.
@@ -25,15 +22,6 @@ impl Args {
     }
 }
 
-/// Which compiler is meant.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Language {
-    /// `cc`
-    C,
-    /// `c++`
-    Cxx,
-}
-
 /// One call of a compiler.
 pub(crate) struct Call {
     language: Language,
@@ -43,7 +31,6 @@ pub(crate) struct Call {
 /// Whether this process was started as a compiler: `deadheat cc …`, or under the name
 /// `deadheat-cc`. Such a command line is the compiler's and is not looked at by our own parser.
 pub(crate) fn as_compiler(arguments: &[OsString]) -> Option<Call> {
-    let name = Path::new(arguments.first()?).file_name()?;
     let by_name = |name: &OsStr, c: &str, cxx: &str| {
         if name == c {
             Some(Language::C)
@@ -53,6 +40,7 @@ pub(crate) fn as_compiler(arguments: &[OsString]) -> Option<Call> {
             None
         }
     };
+    let name = Path::new(arguments.first()?).file_name()?;
     if let Some(language) = by_name(name, "deadheat-cc", "deadheat-c++") {
         return Some(Call { language, arguments: arguments[1..].to_vec() });
     }
@@ -62,15 +50,5 @@ pub(crate) fn as_compiler(arguments: &[OsString]) -> Option<Call> {
 
 /// Runs the real compiler in this process's place.
 pub(crate) fn run(call: Call) -> Result<Exit, Failure> {
-    let (variable, default) = match call.language {
-        Language::C => ("DEADHEAT_CC", "cc"),
-        Language::Cxx => ("DEADHEAT_CXX", "c++"),
-    };
-    let real = std::env::var(variable).unwrap_or_else(|_| default.to_owned());
-    let mut words = real.split_whitespace();
-    let program = words.next().unwrap_or(default);
-    let error = Command::new(program).args(words).args(call.arguments).exec();
-    Err(Failure::missing(format!(
-        "cannot run the compiler {program}: {error}; install it, or name another in {variable}"
-    )))
+    Err(compiler::replace_process(call.language, &call.arguments))
 }

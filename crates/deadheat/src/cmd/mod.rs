@@ -4,13 +4,14 @@ pub(crate) mod cc;
 pub(crate) mod drive;
 
 use crate::args::{Command, Common};
+use crate::compiler::Language;
 use crate::exit::{Exit, Failure};
 
 /// Runs the command.
 pub(crate) fn run(command: Command, common: &Common) -> Result<Exit, Failure> {
     match command {
-        Command::Cc(args) => cc::run(args.call(cc::Language::C)),
-        Command::Cxx(args) => cc::run(args.call(cc::Language::Cxx)),
+        Command::Cc(args) => cc::run(args.call(Language::C)),
+        Command::Cxx(args) => cc::run(args.call(Language::Cxx)),
         Command::Build(args) => drive::run(args, common),
     }
 }

@@ -1,0 +1,63 @@
+//! The drop-in compilers: what is added to a compiler's command line so that what it compiles is
+//! instrumented and what it links has our runtime.
+//!
+//! Invariant: nothing that the caller wrote is changed or left out, arguments are only added
+//! before and after. The real compiler then takes this process's place, so its messages, its
+//! exit code and its files are its own.
+
+pub(crate) mod line;
+pub(crate) mod object;
+pub(crate) mod plan;
+pub(crate) mod real;
+mod words;
+
+use std::ffi::OsString;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+use crate::exit::Failure;
+use line::Line;
+use object::Object;
+use real::Real;
+
+pub(crate) use real::Language;
+
+/// Marks that a compiler of ours is running already: if it starts itself, it would do so for ever.
+const INSIDE: &str = "DEADHEAT_INSIDE_COMPILER";
+
+/// The command that does what `arguments` ask of the compiler for `language`, instrumented.
+pub(crate) fn command(language: Language, arguments: &[OsString]) -> Result<Command, Failure> {
+    let real = Real::find(language)?;
+    if std::env::var_os(INSIDE).is_some() {
+        return Err(Failure::missing(format!(
+            "{} leads back to deadheat itself; name the real compiler in {}",
+            real.shown(),
+            language.variable()
+        )));
+    }
+    let mut command = real.command();
+    command.env(INSIDE, "1");
+    let mut line = Line::read(arguments);
+    line.cxx_library = line.names_cxx_library || line.cxx_library && language == Language::Cxx;
+    if !line.inputs {
+        // A question (`--version`, `-print-…`) or an error, which the compiler answers.
+        command.args(arguments);
+        return Ok(command);
+    }
+    let object = if line.links { Some(Object::install()?) } else { None };
+    let additions = plan::plan(&line, real.identity()?, object.as_ref());
+    command.args(additions.before).args(arguments).args(additions.after);
+    Ok(command)
+}
+
+/// Lets the real compiler take this process's place.
+pub(crate) fn replace_process(language: Language, arguments: &[OsString]) -> Failure {
+    match command(language, arguments) {
+        Ok(mut command) => {
+            let program = command.get_program().to_string_lossy().into_owned();
+            let error = command.exec();
+            Failure::missing(format!("cannot run the compiler {program}: {error}"))
+        }
+        Err(failure) => failure,
+    }
+}

@@ -1,0 +1,72 @@
+//! The runtime's objects: embedded in this program, written to the cache for the linker.
+
+use std::path::{Path, PathBuf};
+
+use crate::cache;
+use crate::exit::Failure;
+
+const DYNAMIC: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/rt-dynamic.o"));
+const STATIC: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/rt-static.o"));
+const DYNAMIC_LIST: &str = include_str!(concat!(env!("OUT_DIR"), "/dynamic.list"));
+const STATIC_ARGUMENTS: &str = include_str!(concat!(env!("OUT_DIR"), "/static.args"));
+const STATIC_ARGUMENTS_CXX: &str = include_str!(concat!(env!("OUT_DIR"), "/static-c++.args"));
+const EMPTY_OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libtsan_preinit.o"));
+const EMPTY_ARCHIVE: &[u8] = b"!<arch>\n";
+
+/// The runtime as files.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Object {
+    folder: PathBuf,
+}
+
+impl Object {
+    /// Writes what is not there yet.
+    pub(crate) fn install() -> Result<Object, Failure> {
+        let folder = cache::folder()?.join(format!("runtime-{}", identity()));
+        let object = Object { folder };
+        let files: [(&str, &[u8]); 5] = [
+            ("rt-dynamic.o", DYNAMIC),
+            ("rt-static.o", STATIC),
+            ("dynamic.list", DYNAMIC_LIST.as_bytes()),
+            ("libtsan_preinit.o", EMPTY_OBJECT),
+            ("libtsan.a", EMPTY_ARCHIVE),
+        ];
+        for (name, content) in files {
+            cache::ensure(&object.folder.join(name), content, 0o600)?;
+        }
+        Ok(object)
+    }
+
+    /// The folder that has them all, and with them an empty `libtsan` for gcc's driver to find.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// For programs with a dynamic loader.
+    pub(crate) fn for_dynamic(&self) -> PathBuf {
+        self.folder.join("rt-dynamic.o")
+    }
+
+    /// The linker's list of what such a program offers to its libraries and plug-ins.
+    pub(crate) fn dynamic_list(&self) -> PathBuf {
+        self.folder.join("dynamic.list")
+    }
+
+    /// For programs that are linked statically.
+    pub(crate) fn for_static(&self) -> PathBuf {
+        self.folder.join("rt-static.o")
+    }
+
+    /// The linker's options that go with it, as one argument for the compiler. `cxx`: the C++
+    /// library is linked.
+    pub(crate) fn static_arguments(&self, cxx: bool) -> String {
+        let more = if cxx { STATIC_ARGUMENTS_CXX } else { "" };
+        let options = STATIC_ARGUMENTS.split_whitespace().chain(more.split_whitespace());
+        options.fold(String::from("-Wl"), |list, option| list + "," + option)
+    }
+}
+
+/// Changes with the content of the objects.
+pub(crate) fn identity() -> &'static str {
+    env!("DEADHEAT_RUNTIME_ID")
+}
