@@ -69,8 +69,14 @@ pub trait RaceSink {
     fn race(&mut self, race: &Race, locks: &dyn LockSets);
 }
 
-/// Resolves a [`LockSetId`] to the locks that it stands for.
+/// Resolves a [`LockSetId`] to the locks that it stands for, and a lock to where it lies.
 pub trait LockSets {
     /// The locks of `id`, in the order in which they were taken.
     fn locks(&self, id: LockSetId) -> &[HeldLock];
+
+    /// The block that holds a lock, if the detector knows one.
+    fn block(&self, lock: u64) -> Option<Block> {
+        let _ = lock;
+        None
+    }
 }

@@ -27,10 +27,11 @@ mod shadow;
 
 use deadheat_core::access::{Access, Mode, Via};
 use deadheat_core::event::{BlockKind, Event, Op};
-use deadheat_core::race::{Block, Race, RaceSink, Side};
+use deadheat_core::race::{Block, HeldLock, LockSetId, LockSets, Race, RaceSink, Side};
 use deadheat_core::rule::Epoch;
 
 use crate::clock::blocks::Blocks;
+use crate::clock::lockset::LockTable;
 use crate::clock::order::Order;
 use crate::detector::Detector;
 use crate::registry::Options;
@@ -211,7 +212,7 @@ impl Hb {
             let earlier = self.moments.side(partner.moment, address);
             let race = Race { earlier, later, address, block: self.blocks.around(address) };
             self.counts.races += 1;
-            sink.race(&race, &self.order.locks);
+            sink.race(&race, &Held { locks: &self.order.locks, blocks: &self.blocks });
         }
     }
 
@@ -312,6 +313,22 @@ fn owned(address: u64, size: u64, kind: BlockKind) -> u64 {
         size.checked_next_multiple_of(HEAP_GRANULE).unwrap_or(size)
     } else {
         size
+    }
+}
+
+/// The locks of a race, for its sink.
+struct Held<'a> {
+    locks: &'a LockTable,
+    blocks: &'a Blocks,
+}
+
+impl LockSets for Held<'_> {
+    fn locks(&self, id: LockSetId) -> &[HeldLock] {
+        self.locks.locks(id)
+    }
+
+    fn block(&self, lock: u64) -> Option<Block> {
+        self.blocks.around(lock)
     }
 }
 
