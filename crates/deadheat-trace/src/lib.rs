@@ -16,10 +16,12 @@ mod hash;
 mod source;
 mod summary;
 pub mod tables;
+mod text;
 mod trace;
 
 pub use binary::Writer;
 pub use error::{At, Error, ErrorKind};
 pub use summary::{Dirt, Ending, Format, Run, Summary};
 pub use tables::Tables;
+pub use text::StdWriter;
 pub use trace::Trace;

@@ -10,6 +10,7 @@ use crate::error::{At, Error, ErrorKind};
 use crate::source::Source;
 use crate::summary::{Format, Run, Summary};
 use crate::tables::Tables;
+use crate::text::{self, Rapid, Shbee, Std, looks_like_rapidbin, looks_like_shbee, looks_like_std};
 
 /// A trace that can be read: our own file, or one of the other formats.
 #[derive(Debug)]
@@ -26,6 +27,9 @@ pub struct Trace {
 #[derive(Debug)]
 enum Reader {
     Binary(binary::Reader),
+    Std,
+    Shbee,
+    RapidBin,
 }
 
 impl Trace {
@@ -70,9 +74,9 @@ impl Trace {
         };
         let reader = match format {
             Format::Deadheat => Reader::Binary(binary::Reader::open(&mut source, path)?),
-            Format::Std | Format::Shbee | Format::RapidBin => {
-                return Err(Error::new(ErrorKind::Foreign, path, At::File, "this is no trace of deadheat"));
-            }
+            Format::Std => Reader::Std,
+            Format::Shbee => Reader::Shbee,
+            Format::RapidBin => Reader::RapidBin,
         };
         let (tables, summary) = Default::default();
         Ok(Trace { path: path.to_owned(), format, source, reader, calls: false, tables, summary })
@@ -105,13 +109,15 @@ impl Trace {
         self.tables = Tables::default();
         self.summary = Summary::default();
         let (tables, summary) = (&mut self.tables, &mut self.summary);
-        let Reader::Binary(reader) = &mut self.reader;
         let input = (&mut self.source, &*self.path);
-        if self.calls {
-            reader.drive::<true>(input, tables, summary, &mut visit)?;
-        } else {
-            reader.drive::<false>(input, tables, summary, &mut visit)?;
-        }
+        let visit = &mut visit;
+        match &mut self.reader {
+            Reader::Binary(reader) if self.calls => reader.drive::<true>(input, tables, summary, visit),
+            Reader::Binary(reader) => reader.drive::<false>(input, tables, summary, visit),
+            Reader::Std => text::drive(Std::default(), input, tables, summary, visit),
+            Reader::Shbee => text::drive(Shbee::default(), input, tables, summary, visit),
+            Reader::RapidBin => Rapid::drive(input, tables, summary, visit),
+        }?;
         Ok(self.summary)
     }
 
@@ -132,6 +138,7 @@ impl Trace {
     pub fn run(&self) -> Option<&Run> {
         match &self.reader {
             Reader::Binary(reader) => Some(reader.run()),
+            Reader::Std | Reader::Shbee | Reader::RapidBin => None,
         }
     }
 
@@ -155,6 +162,15 @@ fn recognise(source: &mut Source, path: &Path) -> Result<Format, Error> {
     let head = &head[..got];
     if head.starts_with(&deadheat_core::wire::header::MAGIC) {
         return Ok(Format::Deadheat);
+    }
+    if looks_like_std(head) {
+        return Ok(Format::Std);
+    }
+    if looks_like_shbee(head) {
+        return Ok(Format::Shbee);
+    }
+    if looks_like_rapidbin(head, source.len()) {
+        return Ok(Format::RapidBin);
     }
     let reason = if got == 0 { "the file is empty" } else { "this is no trace that deadheat knows" };
     Err(Error::new(ErrorKind::Foreign, path, At::Byte(0), reason))

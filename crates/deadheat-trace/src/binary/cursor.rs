@@ -321,7 +321,8 @@ impl Cursor {
 
     /// The first moment at which the stream takes part in the merge: its first stamp.
     ///
-    /// Reads up to there without delivering; the cursor is then of no more use.
+    /// Reads up to there without delivering (but a name that the thread has from the start is
+    /// noted, so that its creator's events can tell it); the cursor is then of no more use.
     pub(super) fn first_due(&mut self, shared: &mut Shared<'_>) -> Result<Due, Error> {
         loop {
             if self.end - self.at < AHEAD && self.left > 0 {
@@ -344,7 +345,12 @@ impl Cursor {
                         return Ok(NEVER);
                     }
                 }
-                Record::Call { .. } | Record::Pop(_) | Record::Repeat(_) | Record::Name => {}
+                Record::Name => {
+                    let name = &self.window[self.at - decoded.len + 2..self.at];
+                    let name = String::from_utf8_lossy(name).into_owned();
+                    *shared.tables.threads.name(self.thread) = name;
+                }
+                Record::Call { .. } | Record::Pop(_) | Record::Repeat(_) => {}
             }
         }
     }

@@ -10,6 +10,7 @@ mod stacks;
 mod threads;
 
 pub use modules::{Load, Module, ModuleId, Modules};
+pub(crate) use names::Interner;
 pub use names::Names;
 pub use places::{Place, Places};
 pub use stacks::Stacks;

@@ -79,7 +79,13 @@ impl Threads {
         path
     }
 
+    /// The thread's name, to be set.
+    pub(crate) fn name(&mut self, id: ThreadId) -> &mut String {
+        &mut self.row(id).name
+    }
+
     /// Notes that the thread has an event.
+    #[inline]
     pub(crate) fn see(&mut self, id: ThreadId) -> &mut Thread {
         if !self.row(id).seen {
             let ordinal = if id == ThreadId::FIRST { 1 } else { self.foreign + 1 };

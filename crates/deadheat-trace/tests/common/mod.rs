@@ -7,11 +7,11 @@ use deadheat_core::event::Event;
 use deadheat_trace::{Tables, Trace};
 
 /// A small, repeatable source of numbers (xorshift).
-pub struct Numbers(pub u64);
+pub(crate) struct Numbers(pub(crate) u64);
 
 impl Numbers {
     /// The next number.
-    pub fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
@@ -19,18 +19,18 @@ impl Numbers {
     }
 
     /// The next number, below `limit`.
-    pub fn below(&mut self, limit: u64) -> u64 {
+    pub(crate) fn below(&mut self, limit: u64) -> u64 {
         self.next() % limit.max(1)
     }
 }
 
 /// A path in this crate's scratch folder.
-pub fn scratch(name: &str) -> PathBuf {
+pub(crate) fn scratch(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name)
 }
 
 /// Tables with that many places, the unknown one included.
-pub fn tables_with(places: u32) -> Tables {
+pub(crate) fn tables_with(places: u32) -> Tables {
     let mut tables = Tables::default();
     for line in 1..places {
         tables.places.named(b"work", b"work.c", line, line % 7);
@@ -39,7 +39,7 @@ pub fn tables_with(places: u32) -> Tables {
 }
 
 /// All events of a trace.
-pub fn events_of(trace: &mut Trace) -> Vec<Event> {
+pub(crate) fn events_of(trace: &mut Trace) -> Vec<Event> {
     let mut events = Vec::new();
     trace.drive(|event| events.push(*event)).expect("readable to the end");
     events
@@ -47,7 +47,7 @@ pub fn events_of(trace: &mut Trace) -> Vec<Event> {
 
 /// A public trace, or `None` (and a line that says so) where it or the means to unpack it is
 /// absent.
-pub fn public_trace(name: &str) -> Option<Vec<u8>> {
+pub(crate) fn public_trace(name: &str) -> Option<Vec<u8>> {
     let folder = std::env::var_os("DEADHEAT_TRACES").map_or_else(
         || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/traces")),
         PathBuf::from,

@@ -1,0 +1,178 @@
+//! What all imported formats share: ids for names, and the mending of dirty lock use.
+//!
+//! Real traces hold reentrant acquires, releases of locks that were never taken, and locks held
+//! at the end. Only the outermost acquire and release of a thread are delivered, so a lock is
+//! not released early; a release without an acquire is left out. [`Dirt`] counts both.
+
+use deadheat_core::event::{Event, Op};
+use deadheat_core::ids::{PlaceId, StackId, ThreadId};
+use deadheat_core::wire::LOCK_BASE;
+
+use crate::summary::{Dirt, Summary};
+use crate::tables::{Interner, Tables};
+
+/// Thread names `T0` to this are found without a search.
+const DIRECT: usize = 1 << 12;
+
+/// One event of a text.
+pub(crate) type Parsed = (ThreadId, PlaceId, Op);
+
+/// Why a line is no event: the column, from 0, and the reason.
+#[derive(Debug)]
+pub(crate) struct Wrong(pub(crate) usize, pub(crate) &'static str);
+
+/// The state of an import.
+pub(crate) struct Import<'a> {
+    pub(crate) tables: &'a mut Tables,
+    threads: Interner,
+    /// Thread ids by number in `T0`, plus 1.
+    direct: Vec<u32>,
+    /// Who holds each lock, and how often.
+    holders: Vec<Vec<(ThreadId, u32)>>,
+    dirt: Dirt,
+    events: u64,
+    accesses: u64,
+}
+
+impl<'a> Import<'a> {
+    pub(crate) fn new(tables: &'a mut Tables) -> Self {
+        let (threads, direct, holders) = (Interner::default(), vec![0; DIRECT], Vec::new());
+        Import { tables, threads, direct, holders, dirt: Dirt::default(), events: 0, accesses: 0 }
+    }
+
+    /// The thread of that name. `T5` and `5` are one thread.
+    #[inline]
+    pub(crate) fn thread(&mut self, name: &[u8]) -> ThreadId {
+        let digits = name.strip_prefix(b"T").unwrap_or(name);
+        match number(digits) {
+            Some(number) if number < DIRECT as u64 && (digits[0] != b'0' || digits.len() == 1) => {
+                match self.direct[number as usize] {
+                    0 => self.thread_by_name(digits, true),
+                    id => ThreadId(id - 1),
+                }
+            }
+            Some(_) => self.thread_by_name(digits, true),
+            None => self.thread_by_name(name, false),
+        }
+    }
+
+    #[cold]
+    fn thread_by_name(&mut self, name: &[u8], numbered: bool) -> ThreadId {
+        let known = self.threads.len();
+        let id = self.threads.intern(name);
+        if id as usize == known {
+            let text = String::from_utf8_lossy(name);
+            let thread = self.tables.threads.name(ThreadId(id));
+            *thread = if numbered { format!("T{text}") } else { text.into_owned() };
+        }
+        if let Some(number) = number(name)
+            && let Some(direct) = self.direct.get_mut(number as usize)
+            && (name[0] != b'0' || name.len() == 1)
+        {
+            *direct = id + 1;
+        }
+        ThreadId(id)
+    }
+
+    /// Delivers an event, if it is not one to leave out; says whether to go on.
+    #[inline]
+    pub(crate) fn deliver(
+        &mut self,
+        (thread, place, op): Parsed,
+        visit: &mut impl FnMut(&Event, &Tables) -> bool,
+    ) -> bool {
+        match op {
+            Op::Access(_) => {
+                self.accesses += 1;
+                self.tables.threads.see(thread);
+            }
+            _ if !self.note(thread, place, op) => return true,
+            _ => {}
+        }
+        self.events += 1;
+        visit(&Event { thread, place, stack: StackId::EMPTY, times: 1, op }, self.tables)
+    }
+
+    /// Notes what an event that is no access means for threads and locks; `false` to leave it out.
+    fn note(&mut self, thread: ThreadId, place: PlaceId, op: Op) -> bool {
+        let row = self.tables.threads.see(thread);
+        match op {
+            Op::Acquire { lock, .. } => self.acquire(thread, lock),
+            Op::Release { lock, .. } => self.release(thread, lock),
+            Op::Fork { child } => {
+                self.tables.threads.fork(thread, child, (place, StackId::EMPTY));
+                true
+            }
+            Op::Begin => {
+                row.begun = true;
+                true
+            }
+            Op::End => {
+                row.ended = true;
+                true
+            }
+            _ => true,
+        }
+    }
+
+    fn acquire(&mut self, thread: ThreadId, lock: u64) -> bool {
+        let holders = self.holders(lock);
+        if let Some((_, depth)) = holders.iter_mut().find(|(holder, _)| *holder == thread) {
+            *depth += 1;
+            self.dirt.reentrant_acquires += 1;
+            return false;
+        }
+        let held = !holders.is_empty();
+        holders.push((thread, 1));
+        self.dirt.acquires_of_held += u64::from(held);
+        true
+    }
+
+    fn release(&mut self, thread: ThreadId, lock: u64) -> bool {
+        let holders = self.holders(lock);
+        let Some(at) = holders.iter().position(|(holder, _)| *holder == thread) else {
+            self.dirt.releases_not_held += 1;
+            return false;
+        };
+        holders[at].1 -= 1;
+        if holders[at].1 > 0 {
+            self.dirt.reentrant_releases += 1;
+            return false;
+        }
+        holders.remove(at);
+        true
+    }
+
+    fn holders(&mut self, lock: u64) -> &mut Vec<(ThreadId, u32)> {
+        let number = ((lock - LOCK_BASE) / 8) as usize;
+        if number >= self.holders.len() {
+            self.holders.resize_with(number + 1, Vec::new);
+        }
+        &mut self.holders[number]
+    }
+
+    /// Tells what was read.
+    pub(crate) fn sum_up(mut self, summary: &mut Summary) {
+        self.dirt.held_at_end = self.holders.iter().map(|holders| holders.len() as u64).sum();
+        summary.dirt = self.dirt;
+        summary.events = self.events;
+        summary.accesses = self.accesses;
+        summary.accesses_made = self.accesses;
+    }
+}
+
+/// The number that the digits spell, if they are digits and no more than 19.
+#[inline]
+pub(crate) fn number(digits: &[u8]) -> Option<u64> {
+    if digits.is_empty() || digits.len() > 19 {
+        return None;
+    }
+    let mut value = 0;
+    for &byte in digits {
+        if !byte.is_ascii_digit() {
+            return None;
+        }
+        value = value * 10 + u64::from(byte - b'0');
+    }
+    Some(value)
+}
