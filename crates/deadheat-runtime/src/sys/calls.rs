@@ -9,6 +9,7 @@ pub(crate) struct Errno(pub(crate) i32);
 pub(crate) const ENOSYS: i32 = 38;
 pub(crate) const EOPNOTSUPP: i32 = 95;
 pub(crate) const EEXIST: i32 = 17;
+pub(crate) const EFBIG: i32 = 27;
 pub(crate) const EINTR: i32 = 4;
 
 fn result(value: isize) -> Result<usize, Errno> {
@@ -57,8 +58,20 @@ pub(crate) unsafe fn forget_pages(address: *mut u8, size: usize) {
     unsafe { syscall(number::MADVISE, [address as usize, size, MADV_DONTNEED, 0, 0, 0]) };
 }
 
+/// The largest size that a file may have (`ulimit -f`); beyond it the kernel would send a signal.
+fn file_size_limit() -> u64 {
+    const RLIMIT_FSIZE: usize = 1;
+    let mut limit = [u64::MAX; 2];
+    // SAFETY: the buffer holds a `rlimit`.
+    unsafe { syscall(number::GETRLIMIT, [RLIMIT_FSIZE, limit.as_mut_ptr() as usize, 0, 0, 0, 0]) };
+    limit[0]
+}
+
 /// Reserves space of a file, so that touching its mapping later cannot fail.
 pub(crate) fn allocate_file(file: i32, offset: u64, size: usize) -> Result<(), Errno> {
+    if offset + size as u64 > file_size_limit() {
+        return Err(Errno(EFBIG));
+    }
     // SAFETY: plain numbers.
     let reserved =
         result(unsafe { syscall(number::FALLOCATE, [file as usize, 0, offset as usize, size, 0, 0]) });

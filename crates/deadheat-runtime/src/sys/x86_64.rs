@@ -218,5 +218,6 @@ pub(crate) mod number {
     pub(crate) const READ: usize = 0;
     pub(crate) const FALLOCATE: usize = 285;
     pub(crate) const FCNTL: usize = 72;
+    pub(crate) const GETRLIMIT: usize = 97;
     pub(crate) const READLINKAT: usize = 267;
 }
