@@ -3,3 +3,4 @@
 mod access;
 pub(crate) mod annotate;
 mod atomic;
+mod memory;

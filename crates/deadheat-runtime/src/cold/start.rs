@@ -13,6 +13,7 @@ const UNSET: u32 = 0;
 const STARTING: u32 = 1;
 const OFF: u32 = 2;
 const RECORD: u32 = 3;
+const _: () = assert!(UNSET < STARTING && STARTING < OFF && STARTING < RECORD);
 
 /// What the runtime is doing.
 static STATE: AtomicU32 = AtomicU32::new(UNSET);
@@ -22,6 +23,13 @@ static STATE: AtomicU32 = AtomicU32::new(UNSET);
 #[inline(always)]
 pub(crate) fn recording() -> bool {
     STATE.load(Ordering::Relaxed) == RECORD
+}
+
+/// Whether it is known what the runtime is doing. Before that (relocation, the start of a static
+/// program) an interceptor does without the C library's look-up where it can.
+#[inline(always)]
+pub(crate) fn started() -> bool {
+    STATE.load(Ordering::Relaxed) > STARTING
 }
 
 /// Runs before every constructor of the program and its libraries.

@@ -22,11 +22,19 @@ macro_rules! intercept {
 
 mod barrier;
 mod condition;
+mod descriptor;
+mod file;
 mod fork;
 mod heap;
+pub(crate) mod memory;
 mod mutex;
 mod once;
 mod operator_new;
 mod rwlock;
 mod semaphore;
+mod socket;
+mod stream;
+mod string;
 mod thread;
+mod touch;
+mod wide;

@@ -1,6 +1,6 @@
 //! Raw system calls: no `errno`, no cancellation point, no libc.
 
-use super::machine::{number, syscall};
+use super::machine::{number, stat, syscall};
 
 /// An error of a system call: its number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -193,4 +193,49 @@ pub(crate) fn read_link(path: &core::ffi::CStr, buffer: &mut [u8]) -> usize {
     let arguments = [AT_FDCWD, path.as_ptr() as usize, buffer.as_mut_ptr() as usize, buffer.len(), 0, 0];
     // SAFETY: the path ends with a NUL; the buffer is as long as said.
     result(unsafe { syscall(number::READLINKAT, arguments) }).unwrap_or(0)
+}
+
+/// What the kernel says of a descriptor.
+pub(crate) struct Status {
+    pub(crate) device: u64,
+    pub(crate) inode: u64,
+    pub(crate) mode: u32,
+}
+
+/// What kind of file a descriptor is, and which.
+pub(crate) fn status(file: i32) -> Result<Status, Errno> {
+    let mut buffer = [0u64; stat::SIZE / 8];
+    // SAFETY: the buffer holds a `struct stat`.
+    result(unsafe { syscall(number::FSTAT, [file as usize, buffer.as_mut_ptr() as usize, 0, 0, 0, 0]) })?;
+    Ok(Status {
+        device: buffer[stat::DEVICE / 8],
+        inode: buffer[stat::INODE / 8],
+        mode: buffer[stat::MODE / 8] as u32,
+    })
+}
+
+/// The own and the peer's port of a connected internet stream socket.
+pub(crate) fn stream_ports(socket: i32) -> Option<(u16, u16)> {
+    const SOL_SOCKET: usize = 1;
+    const SO_TYPE: usize = 3;
+    const SOCK_STREAM: u32 = 1;
+    let (mut kind, mut len) = (0u32, size_of::<u32>() as u32);
+    let arguments = [socket as usize, SOL_SOCKET, SO_TYPE, &raw mut kind as usize, &raw mut len as usize, 0];
+    // SAFETY: the buffer is as long as said.
+    result(unsafe { syscall(number::GETSOCKOPT, arguments) }).ok()?;
+    if kind != SOCK_STREAM {
+        return None;
+    }
+    Some((port(number::GETSOCKNAME, socket)?, port(number::GETPEERNAME, socket)?))
+}
+
+/// The port in the address that a system call gives for a socket.
+fn port(call: usize, socket: i32) -> Option<u16> {
+    const INTERNET: [u16; 2] = [2, 10];
+    let mut address = [0u16; 64];
+    let mut len = size_of_val(&address) as u32;
+    let arguments = [socket as usize, address.as_mut_ptr() as usize, &raw mut len as usize, 0, 0, 0];
+    // SAFETY: the buffer is as long as said.
+    result(unsafe { syscall(call, arguments) }).ok()?;
+    INTERNET.contains(&address[0]).then_some(address[1])
 }

@@ -201,16 +201,28 @@ pub(crate) unsafe fn jump_target_stack(buffer: *const u64) -> u64 {
     }
 }
 
+/// Where the fields of the kernel's `struct stat` are, and how large it is.
+pub(crate) mod stat {
+    pub(crate) const SIZE: usize = 144;
+    pub(crate) const DEVICE: usize = 0;
+    pub(crate) const INODE: usize = 8;
+    pub(crate) const MODE: usize = 24;
+}
+
 /// System call numbers.
 pub(crate) mod number {
     pub(crate) const WRITE: usize = 1;
     pub(crate) const CLOSE: usize = 3;
+    pub(crate) const FSTAT: usize = 5;
     pub(crate) const MMAP: usize = 9;
     pub(crate) const MUNMAP: usize = 11;
     pub(crate) const PWRITE64: usize = 18;
     pub(crate) const SCHED_YIELD: usize = 24;
     pub(crate) const MADVISE: usize = 28;
     pub(crate) const GETPID: usize = 39;
+    pub(crate) const GETSOCKNAME: usize = 51;
+    pub(crate) const GETPEERNAME: usize = 52;
+    pub(crate) const GETSOCKOPT: usize = 55;
     pub(crate) const FTRUNCATE: usize = 77;
     pub(crate) const EXIT_GROUP: usize = 231;
     pub(crate) const CLOCK_GETTIME: usize = 228;

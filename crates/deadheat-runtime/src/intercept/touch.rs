@@ -1,0 +1,124 @@
+//! How the interceptors of memory, string and file functions record what those touch.
+//!
+//! Invariant: only bytes that the real function really looks at or changes are named, and nothing
+//! here reads a byte that the real function would not read.
+
+use deadheat_core::access::{Access, Mode, Via};
+
+use crate::hot::log;
+
+/// Whether a call from before `pc` is the program's. Linked statically, the C library's calls
+/// among its own functions pass through the interceptors, too, and what it does under its own
+/// locks is its own business. There the runtime is linked behind the program's objects and in
+/// front of the C library.
+#[inline(always)]
+fn from_program(pc: usize) -> bool {
+    weak_address!("__real_memcpy") == 0 || pc < behind_program as *const () as usize
+}
+
+/// A function of the runtime, for its address.
+#[inline(never)]
+fn behind_program() {}
+
+#[inline(always)]
+fn touch(pc: usize, address: usize, len: usize, mode: Mode, via: Via) {
+    if from_program(pc) {
+        log::range(pc, &Access { address: address as u64, size: len as u64, mode, atomic: None, via });
+    }
+}
+
+/// Records that a memory or string function reads.
+#[inline(always)]
+pub(crate) fn reads<T>(pc: usize, from: *const T, count: usize) {
+    touch(pc, from as usize, count.wrapping_mul(size_of::<T>()), Mode::Read, Via::MemoryFunction);
+}
+
+/// Records that a memory or string function writes.
+#[inline(always)]
+pub(crate) fn writes<T>(pc: usize, to: *const T, count: usize) {
+    touch(pc, to as usize, count.wrapping_mul(size_of::<T>()), Mode::Write, Via::MemoryFunction);
+}
+
+/// Records that the system read the program's memory.
+pub(crate) fn system_reads<T>(pc: usize, from: *const T, len: usize) {
+    touch(pc, from as usize, len, Mode::Read, Via::System);
+}
+
+/// Records that the system wrote to the program's memory.
+pub(crate) fn system_writes<T>(pc: usize, to: *const T, len: usize) {
+    touch(pc, to as usize, len, Mode::Write, Via::System);
+}
+
+/// How many bytes of `len` a comparison looks at: up to and with the first difference.
+///
+/// # Safety
+/// Up to there both are readable.
+pub(crate) unsafe fn compared(one: *const u8, other: *const u8, len: usize) -> usize {
+    const STEP: usize = size_of::<u64>();
+    let mut at = 0;
+    // SAFETY: the C functions may read all `len` bytes of both.
+    unsafe {
+        while len - at >= STEP
+            && one.add(at).cast::<u64>().read_unaligned() == other.add(at).cast::<u64>().read_unaligned()
+        {
+            at += STEP;
+        }
+        while at < len {
+            at += 1;
+            if one.add(at - 1).read_volatile() != other.add(at - 1).read_volatile() {
+                break;
+            }
+        }
+    }
+    at
+}
+
+/// A unit of text: a byte, or a wide character.
+pub(crate) trait Unit: Copy + PartialEq {
+    /// What ends a text.
+    const END: Self;
+}
+
+impl Unit for u8 {
+    const END: u8 = 0;
+}
+
+impl Unit for u32 {
+    const END: u32 = 0;
+}
+
+/// How many units of two texts a comparison looks at: up to and with the first difference, the
+/// end, or `limit`.
+///
+/// # Safety
+/// Up to there both are readable.
+pub(crate) unsafe fn compared_text<T: Unit>(
+    one: *const T,
+    other: *const T,
+    limit: usize,
+    same: impl Fn(T, T) -> bool,
+) -> usize {
+    let mut at = 0;
+    while at < limit {
+        // SAFETY: the caller's promise.
+        let (a, b) = unsafe { (one.add(at).read_volatile(), other.add(at).read_volatile()) };
+        at += 1;
+        if a == T::END || !same(a, b) {
+            break;
+        }
+    }
+    at
+}
+
+/// The length of a text, or `limit` if it is not shorter.
+///
+/// # Safety
+/// Up to its end or `limit` the text is readable.
+pub(crate) unsafe fn length<T: Unit>(text: *const T, limit: usize) -> usize {
+    let mut at = 0;
+    // SAFETY: the caller's promise.
+    while at < limit && unsafe { text.add(at).read_volatile() } != T::END {
+        at += 1;
+    }
+    at
+}
