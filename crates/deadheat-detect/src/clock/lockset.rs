@@ -16,8 +16,8 @@ pub struct Held {
 /// What a release turned out to be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Released {
-    /// The lock is still held: it was taken more than once.
-    Inner,
+    /// The lock is still held: it was taken more than once, in this mode.
+    Inner(LockMode),
     /// The lock is free of this thread, which had taken it in this mode.
     Outer(LockMode),
     /// The thread did not hold it (only in traces that are not well formed).
@@ -41,11 +41,11 @@ impl Held {
             return Released::Unheld;
         };
         let (held, depth) = &mut self.locks[index];
+        let mode = held.mode;
         if *depth > 1 {
             *depth -= 1;
-            return Released::Inner;
+            return Released::Inner(mode);
         }
-        let mode = held.mode;
         self.locks.remove(index);
         Released::Outer(mode)
     }
@@ -132,7 +132,7 @@ mod tests {
         let mut held = Held::default();
         assert!(held.take(1, LockMode::Write));
         assert!(!held.take(1, LockMode::Write));
-        assert_eq!(held.give(1), Released::Inner);
+        assert_eq!(held.give(1), Released::Inner(LockMode::Write));
         assert_eq!(held.give(1), Released::Outer(LockMode::Write));
         assert_eq!(held.give(1), Released::Unheld);
     }

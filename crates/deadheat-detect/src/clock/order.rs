@@ -45,24 +45,28 @@ impl Order {
     /// The thread now holds a lock.
     pub fn acquire(&mut self, row: usize, lock: u64, mode: LockMode) {
         let thread = self.threads.row_mut(row);
-        if !thread.held.take(lock, mode) {
-            return;
-        }
+        let outermost = thread.held.take(lock, mode);
         let object = self.objects.lock(lock);
         thread.clock.join(&object.written);
         if mode == LockMode::Write {
             thread.clock.join(&object.read);
         }
-        thread.locks = self.locks.with(thread.locks, HeldLock { lock, mode });
-        thread.stretch = super::threads::STALE;
+        if outermost {
+            thread.locks = self.locks.with(thread.locks, HeldLock { lock, mode });
+            thread.stretch = super::threads::STALE;
+        }
     }
 
     /// The thread gives a lock back. `mode` counts only if it was never seen taking it.
+    ///
+    /// A lock that was taken more than once stays held, but what was done is published all the
+    /// same: nobody can see it before the last release, which publishes more, unless the trace
+    /// lacks that one.
     pub fn release(&mut self, row: usize, lock: u64, mode: LockMode) {
         let thread = self.threads.row_mut(row);
-        let mode = match thread.held.give(lock) {
-            Released::Inner => return,
-            Released::Outer(held) => held,
+        let released = thread.held.give(lock);
+        let mode = match released {
+            Released::Inner(held) | Released::Outer(held) => held,
             Released::Unheld => mode,
         };
         let object = self.objects.lock(lock);
@@ -73,7 +77,9 @@ impl Order {
             }
             LockMode::Read => object.read.join(&thread.clock),
         }
-        thread.locks = self.locks.without(thread.locks, lock);
+        if matches!(released, Released::Outer(_)) {
+            thread.locks = self.locks.without(thread.locks, lock);
+        }
         self.threads.publish(row);
     }
 
