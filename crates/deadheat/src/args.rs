@@ -1,5 +1,7 @@
 //! The command line as typed: its parser, and the options that all commands share.
 
+use std::time::Duration;
+
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::cmd;
@@ -29,6 +31,8 @@ pub(crate) enum Command {
     Cxx(cmd::cc::Args),
     /// Run a build system with CC and CXX set to the compilers above
     Build(cmd::drive::Args),
+    /// Run a program, write a trace
+    Record(cmd::record::Args),
 }
 
 /// Options that every command takes.
@@ -68,5 +72,43 @@ impl When {
             When::Never => anstream::ColorChoice::Never,
         }
         .write_global();
+    }
+}
+
+/// Reads a time: seconds, or a number with the unit ms, s, m or h.
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
+    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let unit = match unit {
+        "ms" => 0.001,
+        "" | "s" => 1.0,
+        "m" => 60.0,
+        "h" => 3600.0,
+        _ => return Err("the units are ms, s, m and h".to_owned()),
+    };
+    let number: f64 = number.parse().map_err(|_| "it does not begin with a number".to_owned())?;
+    Duration::try_from_secs_f64(number * unit).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times() {
+        let read = |text| duration(text).map(|time| time.as_millis());
+        assert_eq!(read("3"), Ok(3000));
+        assert_eq!(read("1.5s"), Ok(1500));
+        assert_eq!(read("250ms"), Ok(250));
+        assert_eq!(read("2m"), Ok(120_000));
+        for text in ["", "s", "3d", "-1", "1.2.3"] {
+            assert!(read(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_table_is_sound() {
+        use clap::CommandFactory;
+        Cli::command().debug_assert();
     }
 }

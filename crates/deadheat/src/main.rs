@@ -6,9 +6,11 @@
 
 mod args;
 mod cache;
+mod child;
 mod cmd;
 mod compiler;
 mod exit;
+mod traces;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -2,6 +2,7 @@
 
 pub(crate) mod cc;
 pub(crate) mod drive;
+pub(crate) mod record;
 
 use crate::args::{Command, Common};
 use crate::compiler::Language;
@@ -13,5 +14,6 @@ pub(crate) fn run(command: Command, common: &Common) -> Result<Exit, Failure> {
         Command::Cc(args) => cc::run(args.call(Language::C)),
         Command::Cxx(args) => cc::run(args.call(Language::Cxx)),
         Command::Build(args) => drive::run(args, common),
+        Command::Record(args) => record::run(args, common),
     }
 }

@@ -1,0 +1,201 @@
+//! Running a program under test: its input and output are ours, signals sent to us reach it, its
+//! end becomes ours.
+
+use std::ffi::{CString, OsStr, OsString};
+use std::os::fd::AsFd;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use deadheat_core::wire;
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::spawn::{PosixSpawnAttr, PosixSpawnFileActions, PosixSpawnFlags, posix_spawn};
+use nix::sys::personality::{self, Persona};
+use nix::sys::signal::{SigSet, SigmaskHow, Signal, kill};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
+use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
+use nix::unistd::Pid;
+
+use crate::compiler::real::find_program;
+use crate::exit::{Context, Exit, Failure};
+
+/// How a program ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum End {
+    /// By itself, with this code.
+    Exited(u8),
+    /// Killed by this signal.
+    Signalled(Signal),
+    /// Still running when its time was over; it has been killed.
+    TimedOut,
+}
+
+impl End {
+    /// The code that deadheat ends with if it has nothing of its own to tell: 128 + n for a
+    /// program killed by signal n, as in the shell.
+    pub(crate) fn exit(self) -> Exit {
+        match self {
+            End::Exited(code) => Exit::Program(code),
+            End::Signalled(signal) => Exit::Program(128_u8.wrapping_add(signal as u8)),
+            End::TimedOut => Exit::Timeout,
+        }
+    }
+}
+
+/// Signals that are passed on.
+const PASSED_ON: [Signal; 6] =
+    [Signal::SIGHUP, Signal::SIGINT, Signal::SIGQUIT, Signal::SIGTERM, Signal::SIGUSR1, Signal::SIGUSR2];
+
+/// Time between asking a program to end and ending it.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// Finds the program of a command line.
+pub(crate) fn find(command: &[OsString]) -> Result<PathBuf, Failure> {
+    let name = command.first().map_or(OsStr::new(""), OsString::as_os_str);
+    find_program(name).ok_or_else(|| {
+        let shown = name.to_string_lossy();
+        if name.as_bytes().contains(&b'/') && Path::new(name).exists() {
+            Failure::missing(format!("{shown} is not an executable program (chmod +x?)"))
+        } else {
+            Failure::missing(format!("there is no program {shown}; build it first, or check its path"))
+        }
+    })
+}
+
+/// The environment's value that asks the runtime to write the trace `path` (absolute).
+pub(crate) fn record_to(path: &Path) -> OsString {
+    let mut value = OsString::from("1;mode=record;trace=");
+    value.push(path);
+    value
+}
+
+/// Runs the program to its end, `wire` telling the runtime in it what to do.
+pub(crate) fn run(command: &[OsString], wire: &OsStr, timeout: Option<Duration>) -> Result<End, Failure> {
+    let program = find(command)?;
+    let what = || format!("cannot run {}", program.display());
+    let mut caught = SigSet::from_iter(PASSED_ON);
+    caught.add(Signal::SIGCHLD);
+    // Blocked, and read from a descriptor instead: no handler, and none is lost.
+    let before = caught.thread_swap_mask(SigmaskHow::SIG_BLOCK).context(what)?;
+    let signals =
+        SignalFd::with_flags(&caught, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK).context(what)?;
+    let outcome = start(&program, command, wire, &before)
+        .and_then(|child| watch(child, &signals, timeout.map(|time| Instant::now() + time)).context(what));
+    before.thread_set_mask().context(what)?;
+    outcome
+}
+
+fn start(program: &Path, command: &[OsString], wire: &OsStr, mask: &SigSet) -> Result<Pid, Failure> {
+    let c_string = |text: Vec<u8>| CString::new(text).context(|| "an argument holds a NUL byte".to_owned());
+    let path = c_string(program.as_os_str().as_bytes().to_vec())?;
+    let arguments = command
+        .iter()
+        .map(|argument| c_string(argument.as_bytes().to_vec()))
+        .collect::<Result<Vec<_>, _>>()?;
+    let environment = std::env::vars_os()
+        .filter(|(name, _)| name != wire::ENV)
+        .chain([(wire::ENV.into(), wire.to_owned())])
+        .map(|(name, value)| c_string([name.into_vec(), b"=".to_vec(), value.into_vec()].concat()))
+        .collect::<Result<Vec<_>, _>>()?;
+    let spawn = || {
+        let mut attributes = PosixSpawnAttr::init()?;
+        attributes.set_sigmask(mask)?;
+        // Rust ignores this one at its start; programs expect to be killed by it.
+        attributes.set_sigdefault(&SigSet::from_iter([Signal::SIGPIPE]))?;
+        attributes
+            .set_flags(PosixSpawnFlags::POSIX_SPAWN_SETSIGMASK | PosixSpawnFlags::POSIX_SPAWN_SETSIGDEF)?;
+        // Addresses that repeat make runs easier to compare. It may be forbidden and is not needed.
+        let persona = personality::get();
+        if let Ok(persona) = persona {
+            let _ = personality::set(persona | Persona::ADDR_NO_RANDOMIZE);
+        }
+        let child =
+            posix_spawn(&*path, &PosixSpawnFileActions::init()?, &attributes, &arguments, &environment);
+        if let Ok(persona) = persona {
+            let _ = personality::set(persona);
+        }
+        child
+    };
+    spawn().map_err(|error| match error {
+        Errno::ENOEXEC => Failure::missing(format!(
+            "{} is neither a program nor a script with `#!` in its first line",
+            program.display()
+        )),
+        Errno::ENOENT => Failure::missing(format!(
+            "cannot run {}: the interpreter or loader that it names is missing",
+            program.display()
+        )),
+        Errno::EACCES => Failure::missing(format!("cannot run {}: permission denied", program.display())),
+        other => Failure::own(format!("cannot run {}: {other}", program.display())),
+    })
+}
+
+/// Waits for the child's end, passing signals on.
+fn watch(child: Pid, signals: &SignalFd, deadline: Option<Instant>) -> nix::Result<End> {
+    let mut deadline = deadline;
+    let mut asked_to_end = false;
+    let mut killed: Vec<Pid> = Vec::new();
+    loop {
+        if let Some(end) = ended(child)? {
+            // Those that the program started must not outlive its time either.
+            killed.iter().for_each(|&pid| drop(kill(pid, Signal::SIGKILL)));
+            return Ok(if asked_to_end { End::TimedOut } else { end });
+        }
+        let wait = match deadline {
+            None => PollTimeout::NONE,
+            Some(deadline) => {
+                let left = deadline.saturating_duration_since(Instant::now());
+                // Rounded up, so that the loop does not spin through the last millisecond.
+                PollTimeout::try_from(left + Duration::from_millis(1)).unwrap_or(PollTimeout::MAX)
+            }
+        };
+        match poll(&mut [PollFd::new(signals.as_fd(), PollFlags::POLLIN)], wait) {
+            Ok(_) | Err(Errno::EINTR) => {}
+            Err(error) => return Err(error),
+        }
+        while let Some(signal) = signals.read_signal()? {
+            // What the terminal sends goes to the whole group: the child has it already.
+            const FROM_KERNEL: i32 = 0x80;
+            if let Ok(number) = Signal::try_from(signal.ssi_signo as i32)
+                && number != Signal::SIGCHLD
+                && signal.ssi_code != FROM_KERNEL
+            {
+                let _ = kill(child, number);
+            }
+        }
+        if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+            let signal = if asked_to_end { Signal::SIGKILL } else { Signal::SIGTERM };
+            if !asked_to_end {
+                killed = descendants(child);
+            }
+            std::iter::once(&child).chain(&killed).for_each(|&pid| drop(kill(pid, signal)));
+            deadline = (!asked_to_end).then(|| Instant::now() + GRACE);
+            asked_to_end = true;
+        }
+    }
+}
+
+fn ended(child: Pid) -> nix::Result<Option<End>> {
+    match waitpid(child, Some(WaitPidFlag::WNOHANG)) {
+        Ok(WaitStatus::Exited(_, code)) => Ok(Some(End::Exited(code as u8))),
+        Ok(WaitStatus::Signaled(_, signal, _)) => Ok(Some(End::Signalled(signal))),
+        Ok(_) | Err(Errno::EINTR) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// The processes that `parent` started, and theirs, as far as the system tells.
+fn descendants(parent: Pid) -> Vec<Pid> {
+    let mut found = vec![parent];
+    let mut next = 0;
+    while let Some(&pid) = found.get(next) {
+        next += 1;
+        let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+        for task in tasks {
+            let list = std::fs::read_to_string(task.path().join("children")).unwrap_or_default();
+            found.extend(list.split_whitespace().filter_map(|pid| pid.parse().ok()).map(Pid::from_raw));
+        }
+    }
+    found.split_off(1)
+}

@@ -1,0 +1,75 @@
+//! `deadheat record`: runs a program and writes a trace.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::args::{self, Common};
+use crate::child::{self, End};
+use crate::exit::{Exit, Failure};
+use crate::traces;
+
+/// What to record, and where to.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The trace; further processes write beside it, with their process ids in the name
+    #[arg(short, long, value_name = "TRACE", default_value = "deadheat.trace")]
+    output: PathBuf,
+    #[command(flatten)]
+    program: Program,
+}
+
+/// A program to run.
+#[derive(clap::Args)]
+pub(crate) struct Program {
+    /// End the program after this time (such as 30, 1.5s, 10m); exit code 124
+    #[arg(long, value_name = "TIME", value_parser = args::duration)]
+    timeout: Option<Duration>,
+    /// The program and its arguments
+    #[arg(last = true, required = true, value_name = "PROG")]
+    command: Vec<OsString>,
+}
+
+/// Runs the program; ends with its code.
+pub(crate) fn run(args: Args, common: &Common) -> Result<Exit, Failure> {
+    let (end, traces) = record(&args.program, &args.output, common)?;
+    if !common.quiet {
+        match &traces[..] {
+            [] => {}
+            [one] => anstream::eprintln!("deadheat: trace written to {}", one.display()),
+            [first, others @ ..] => {
+                anstream::eprintln!("deadheat: trace written to {}, further processes:", first.display());
+                others.iter().for_each(|other| anstream::eprintln!("  {}", other.display()));
+            }
+        }
+    }
+    Ok(end.exit())
+}
+
+/// Runs the program and gives its end and the traces that it left, its own first. Tells if there
+/// are none, and if its time was over.
+pub(crate) fn record(
+    program: &Program,
+    trace: &Path,
+    common: &Common,
+) -> Result<(End, Vec<PathBuf>), Failure> {
+    let found = child::find(&program.command)?;
+    let trace = traces::prepare(trace)?;
+    let end = child::run(&program.command, &child::record_to(&trace), program.timeout)?;
+    let traces = traces::of(&trace);
+    if end == End::TimedOut {
+        anstream::eprintln!("deadheat: {} ran past its time and was ended", found.display());
+    } else if let End::Signalled(signal) = end
+        && !common.quiet
+    {
+        anstream::eprintln!("deadheat: {} was killed by {signal}", found.display());
+    }
+    if traces.is_empty() {
+        anstream::eprintln!(
+            "deadheat: nothing was seen: {} has no deadheat runtime in it; build it with `deadheat build -- make` \
+             (or another build command), or with CC=\"deadheat cc\"",
+            found.display()
+        );
+    }
+    Ok((end, traces))
+}

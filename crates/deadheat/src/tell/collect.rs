@@ -1,0 +1,177 @@
+//! Where analyses put their races: one of each kind is kept, with a count.
+//!
+//! Invariant: memory is bounded by [`MOST_KEPT`], however many races a run has.
+
+use std::collections::HashMap;
+
+use deadheat_core::access::{Access, Via};
+use deadheat_core::event::LockMode;
+use deadheat_core::ids::{PlaceId, StackId};
+use deadheat_core::race::{Block, LockSets, Race, RaceSink, Side};
+
+/// How many races are kept: pairs of (place, stack, way of accessing).
+const MOST_KEPT: usize = 1 << 16;
+/// How many pairs of stacks are kept for one pair of places; a recursion has very many.
+const MOST_STACKS: u32 = 64;
+
+/// One side of a race as far as two races can differ for a reader: place and way of accessing.
+type Way = (PlaceId, u8, bool, Via);
+
+/// A race that was kept.
+pub(crate) struct Kept {
+    /// The first of its kind.
+    pub(crate) race: Race,
+    /// The locks held, by side.
+    pub(crate) locks: [Vec<Held>; 2],
+    /// How many there were of its kind.
+    pub(crate) count: u64,
+}
+
+/// A lock that was held at a race.
+#[derive(Clone, Copy)]
+pub(crate) struct Held {
+    /// Its address.
+    pub(crate) lock: u64,
+    /// How it was held.
+    pub(crate) mode: LockMode,
+    /// The block that it lies in.
+    pub(crate) block: Option<Block>,
+}
+
+/// The sink of one analysis.
+#[derive(Default)]
+pub(crate) struct Collector {
+    kept: Vec<Kept>,
+    /// By pair of ways and stacks: the index in `kept`.
+    index: HashMap<([Way; 2], [StackId; 2]), usize>,
+    /// By pair of ways: how many stacks are kept, and the index of the first.
+    ways: HashMap<[Way; 2], (u32, usize)>,
+    dropped: u64,
+}
+
+impl Collector {
+    /// The races, in the order in which they were found.
+    pub(crate) fn kept(&self) -> &[Kept] {
+        &self.kept
+    }
+
+    /// How many were seen of which not even the kind is kept.
+    pub(crate) fn dropped(&self) -> u64 {
+        self.dropped
+    }
+}
+
+fn way(side: &Side) -> Way {
+    let Access { mode, atomic, via, .. } = side.access;
+    (side.place, mode as u8, atomic.is_some(), via)
+}
+
+/// What orders the sides of a pair: `Via` has no order of its own.
+fn rank(side: &Side) -> (PlaceId, StackId, u8, bool, u8) {
+    let (place, mode, atomic, via) = way(side);
+    (place, side.stack, mode, atomic, via as u8)
+}
+
+impl RaceSink for Collector {
+    fn race(&mut self, race: &Race, locks: &dyn LockSets) {
+        let sides = [&race.earlier, &race.later];
+        let [one, other] = if rank(sides[0]) <= rank(sides[1]) { sides } else { [sides[1], sides[0]] };
+        let ways = [way(one), way(other)];
+        let key = (ways, [one.stack, other.stack]);
+        if let Some(&row) = self.index.get(&key) {
+            self.kept[row].count += 1;
+            return;
+        }
+        let next = self.kept.len();
+        let (stacks, first) = self.ways.entry(ways).or_insert((0, next));
+        if *stacks >= MOST_STACKS {
+            self.kept[*first].count += 1;
+            return;
+        }
+        if next >= MOST_KEPT {
+            if *stacks > 0 {
+                self.kept[*first].count += 1;
+            } else {
+                self.ways.remove(&ways);
+                self.dropped += 1;
+            }
+            return;
+        }
+        *stacks += 1;
+        self.index.insert(key, next);
+        let held = |side: &Side| {
+            let of = |held: &deadheat_core::race::HeldLock| Held {
+                lock: held.lock,
+                mode: held.mode,
+                block: locks.block(held.lock),
+            };
+            locks.locks(side.locks).iter().map(of).collect()
+        };
+        let locks = [held(&race.earlier), held(&race.later)];
+        self.kept.push(Kept { race: *race, locks, count: 1 });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use deadheat_core::access::Mode;
+    use deadheat_core::ids::ThreadId;
+    use deadheat_core::race::{HeldLock, LockSetId};
+
+    use super::*;
+
+    struct NoLocks;
+
+    impl LockSets for NoLocks {
+        fn locks(&self, _: LockSetId) -> &[HeldLock] {
+            &[]
+        }
+    }
+
+    fn side(thread: u32, place: u32, stack: u32) -> Side {
+        Side {
+            thread: ThreadId(thread),
+            place: PlaceId(place),
+            stack: StackId(stack),
+            access: Access::plain(64, 4, Mode::Write),
+            locks: LockSetId(0),
+        }
+    }
+
+    fn collect(pairs: impl IntoIterator<Item = (Side, Side)>) -> Collector {
+        let mut collector = Collector::default();
+        for (earlier, later) in pairs {
+            collector.race(&Race { earlier, later, address: 64, block: None }, &NoLocks);
+        }
+        collector
+    }
+
+    #[test]
+    fn one_of_a_kind_whatever_the_order_and_the_threads() {
+        let found = collect([
+            (side(0, 1, 5), side(1, 2, 6)),
+            (side(1, 2, 6), side(0, 1, 5)),
+            (side(3, 1, 5), side(4, 2, 6)),
+            (side(0, 1, 7), side(1, 2, 6)),
+        ]);
+        let counts: Vec<_> = found.kept().iter().map(|kept| kept.count).collect();
+        assert_eq!(counts, [3, 1]);
+    }
+
+    #[test]
+    fn a_recursion_keeps_few_stacks_and_loses_no_count() {
+        let found = collect((0..1000).map(|stack| (side(0, 1, stack), side(1, 2, 0))));
+        assert_eq!(found.kept().len(), MOST_STACKS as usize);
+        assert_eq!(found.kept().iter().map(|kept| kept.count).sum::<u64>(), 1000);
+        assert_eq!(found.dropped(), 0);
+    }
+
+    #[test]
+    fn what_is_kept_is_bounded() {
+        let most = MOST_KEPT as u32;
+        let pairs = |places: u32| (0..places).map(|place| (side(0, place, 0), side(1, place, 0)));
+        let found = collect(pairs(most + 10).chain(pairs(5)));
+        assert_eq!((found.kept().len(), found.dropped()), (MOST_KEPT, 10));
+        assert_eq!(found.kept()[4].count, 2);
+    }
+}

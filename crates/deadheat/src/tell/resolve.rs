@@ -1,0 +1,276 @@
+//! From ids and addresses of one trace to names: the only place where a trace's tables and the
+//! symbolizer meet.
+//!
+//! Invariant: no absolute address gets into a lock's id or a name that is compared across runs.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::rc::Rc;
+
+use deadheat_core::access::{Access as CoreAccess, MemoryOrder, Mode, Via};
+use deadheat_core::event::{BlockKind, LockMode as CoreLockMode};
+use deadheat_core::ids::{PlaceId, StackId, ThreadId};
+use deadheat_core::race::{Block, Race as CoreRace, Side};
+use deadheat_report::group::key_frame;
+use deadheat_report::model::{Access, Frame, Hex, Location, Lock, LockMode, Operation, Race, Thread};
+use deadheat_symbol::{DataSymbol, ModuleKey, Symbolizer};
+use deadheat_trace::Tables;
+use deadheat_trace::tables::{ModuleId, Place};
+
+use super::collect::{Held, Kept};
+
+/// How many frames of a stack are told; a recursion has more.
+const MOST_FRAMES: usize = 256;
+
+/// Resolves what one trace names by numbers.
+pub(crate) struct Resolver<'a> {
+    tables: &'a Tables,
+    folder: &'a Path,
+    symbolizer: Symbolizer,
+    modules: Vec<ModuleKey>,
+    frames: HashMap<PlaceId, Rc<[Frame]>>,
+}
+
+impl<'a> Resolver<'a> {
+    /// Files under `folder` are named relative to it.
+    pub(crate) fn new(tables: &'a Tables, folder: &'a Path) -> Self {
+        let mut symbolizer = Symbolizer::default();
+        let keys = tables.modules.iter();
+        let modules = keys.map(|(_, row)| symbolizer.module(Path::new(&row.path), &row.build_id)).collect();
+        Resolver { tables, folder, symbolizer, modules, frames: HashMap::new() }
+    }
+
+    /// What the reader should know about the names.
+    pub(crate) fn take_warnings(&mut self) -> Vec<String> {
+        self.symbolizer.take_warnings()
+    }
+
+    /// A race with its names. Its id, grade and analyses are for the caller to fill in.
+    pub(crate) fn race(&mut self, kept: &Kept) -> Race {
+        let CoreRace { earlier, later, .. } = &kept.race;
+        let accesses = [self.access(earlier, &kept.locks[0]), self.access(later, &kept.locks[1])];
+        let mut threads = vec![self.thread(earlier.thread)];
+        if later.thread != earlier.thread {
+            threads.push(self.thread(later.thread));
+        }
+        let location = self.location(&kept.race);
+        Race { count: kept.count, accesses, threads, location, ..Race::default() }
+    }
+
+    fn access(&mut self, side: &Side, locks: &[Held]) -> Access {
+        let CoreAccess { address, size, mode, atomic, via } = side.access;
+        Access {
+            thread: self.tables.threads.path(side.thread),
+            thread_name: self.thread_name(side.thread),
+            op: match (via, mode) {
+                (Via::Free, _) => Operation::Free,
+                (_, Mode::Read) => Operation::Read,
+                (_, Mode::Write) => Operation::Write,
+                (_, Mode::ReadWrite) => Operation::ReadWrite,
+            },
+            atomic: atomic.is_some(),
+            order: atomic.map(|order| order_name(order).to_owned()),
+            via: via_name(via).map(str::to_owned),
+            size,
+            address: Hex(address),
+            frames: self.stack(side.place, side.stack),
+            locks: locks.iter().map(|held| self.lock(held)).collect(),
+        }
+    }
+
+    fn thread_name(&self, id: ThreadId) -> String {
+        self.tables.threads.get(id).map_or(String::new(), |row| row.name.clone())
+    }
+
+    fn thread(&mut self, id: ThreadId) -> Thread {
+        let row = self.tables.threads.get(id);
+        let parent = row.and_then(|row| row.parent);
+        let frames = match (row, parent) {
+            (Some(row), Some(_)) => self.stack(row.created_at.0, row.created_at.1),
+            _ => Vec::new(),
+        };
+        Thread {
+            thread: self.tables.threads.path(id),
+            name: self.thread_name(id),
+            created_by: parent.map(|parent| self.tables.threads.path(parent)),
+            frames,
+        }
+    }
+
+    /// The frames of a place and of the call sites above it, innermost first.
+    fn stack(&mut self, place: PlaceId, stack: StackId) -> Vec<Frame> {
+        let tables = self.tables;
+        let mut frames = self.place(place).to_vec();
+        for site in tables.stacks.frames(stack) {
+            if frames.len() >= MOST_FRAMES {
+                break;
+            }
+            frames.extend_from_slice(&self.place(site));
+        }
+        frames
+    }
+
+    fn place(&mut self, place: PlaceId) -> Rc<[Frame]> {
+        if let Some(known) = self.frames.get(&place) {
+            return Rc::clone(known);
+        }
+        let frames: Rc<[Frame]> = match self.tables.places.get(place) {
+            Place::Unknown => Rc::default(),
+            Place::Code { module, offset } => self.code(module, offset).into(),
+            Place::Named { function, file, line, column } => {
+                let text = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+                let number = |number: u32| (number > 0).then_some(number);
+                let (function, file) = (text(function), text(file));
+                Rc::new([Frame { function, file, line: number(line), column: number(column), ..Frame::default() }])
+            }
+        };
+        self.frames.insert(place, Rc::clone(&frames));
+        frames
+    }
+
+    fn code(&mut self, module: ModuleId, offset: u64) -> Vec<Frame> {
+        let name = self.module_name(module);
+        let Some(&key) = self.modules.get(module.0 as usize) else { return Vec::new() };
+        let code = self.symbolizer.code(key, offset);
+        let symbol_offset = code.symbol.as_ref().map(|(_, offset)| Hex(*offset));
+        let whole = Frame { module: Some(name), offset: Some(Hex(offset)), ..Frame::default() };
+        if code.frames.is_empty() {
+            return vec![whole];
+        }
+        let frame = |known: &deadheat_symbol::Frame| Frame {
+            function: known.function.clone(),
+            file: known.file.as_deref().map(|file| self.relative(file)),
+            line: known.line,
+            column: known.column,
+            function_line: known.first_line,
+            symbol_offset: symbol_offset.filter(|_| known.line.is_none()),
+            inlined: known.inlined,
+            ..whole.clone()
+        };
+        code.frames.iter().map(frame).collect()
+    }
+
+    fn relative(&self, file: &str) -> String {
+        let path = Path::new(file);
+        path.strip_prefix(self.folder).unwrap_or(path).to_string_lossy().into_owned()
+    }
+
+    fn module_name(&self, module: ModuleId) -> String {
+        let path = self.tables.modules.get(module).map_or("?", |row| row.path.as_str());
+        path.rsplit('/').next().unwrap_or(path).to_owned()
+    }
+
+    fn location(&mut self, race: &CoreRace) -> Location {
+        let address = race.address;
+        if let Some(name) = self.tables.names.get(address) {
+            return Location::Named { name: name.to_owned() };
+        }
+        match &race.block {
+            Some(block) => self.in_block(block, address),
+            None => self.global(address).unwrap_or_default(),
+        }
+    }
+
+    fn in_block(&mut self, block: &Block, address: u64) -> Location {
+        let Block { size, kind, thread, place, stack, .. } = *block;
+        let offset = address - block.address;
+        let thread = self.tables.threads.path(thread);
+        match kind {
+            BlockKind::Heap => Location::Heap { size, offset, thread, frames: self.stack(place, stack) },
+            BlockKind::Mapping => match self.global(address) {
+                // A library that the program mapped by itself, or through the loader.
+                Some(global) => global,
+                None => Location::Mapping { size, offset, thread, frames: self.stack(place, stack) },
+            },
+            BlockKind::Stack => Location::Stack { thread, function: None, variable: None },
+            BlockKind::ThreadLocal => Location::Tls { symbol: None, thread },
+        }
+    }
+
+    fn global(&mut self, address: u64) -> Option<Location> {
+        // The latest load counts: a race is told after the run.
+        let (id, inside) = self.tables.modules.locate(address, u64::MAX)?;
+        let module = self.module_name(id);
+        let symbol = self.modules.get(id.0 as usize).and_then(|key| self.symbolizer.data(*key, inside));
+        Some(match symbol {
+            Some(DataSymbol { name, offset, size }) => Location::Global { symbol: name, offset, size, module },
+            None => {
+                Location::Global { symbol: format!("{module}+{inside:#x}"), offset: 0, size: 0, module }
+            }
+        })
+    }
+
+    /// A lock's name, and its class: what it is in every run.
+    fn lock(&mut self, held: &Held) -> Lock {
+        let mode = match held.mode {
+            CoreLockMode::Write => LockMode::Write,
+            CoreLockMode::Read => LockMode::Read,
+        };
+        if let Some(name) = self.tables.names.get(held.lock) {
+            return Lock { name: name.to_owned(), id: name.to_owned(), mode };
+        }
+        let location = match &held.block {
+            Some(block) => self.in_block(block, held.lock),
+            None => self.global(held.lock).unwrap_or_default(),
+        };
+        let (name, id) = lock_name(&location, held.lock);
+        Lock { name, id, mode }
+    }
+}
+
+fn lock_name(location: &Location, address: u64) -> (String, String) {
+    let at = |offset: u64| if offset == 0 { String::new() } else { format!("+{offset}") };
+    match location {
+        Location::Global { symbol, offset, module, .. } => {
+            let name = format!("{symbol}{}", at(*offset));
+            (name.clone(), format!("{module}:{name}"))
+        }
+        Location::Heap { offset, frames, .. } => block_lock("heap block", *offset, frames),
+        Location::Mapping { offset, frames, .. } => block_lock("mapping", *offset, frames),
+        Location::Stack { thread, .. } => (format!("lock on the stack of {thread}"), format!("stack:{thread}")),
+        Location::Tls { thread, .. } => (format!("thread-local lock of {thread}"), format!("tls:{thread}")),
+        Location::Named { name } => (name.clone(), name.clone()),
+        Location::Unknown => (format!("lock {address:#x}"), "unknown".to_owned()),
+    }
+}
+
+/// A lock inside of a block is known by where the block comes from.
+fn block_lock(kind: &str, offset: u64, frames: &[Frame]) -> (String, String) {
+    let Some(frame) = key_frame(frames) else {
+        return (format!("{kind}+{offset}"), format!("{kind}+{offset}"));
+    };
+    let function = frame.function.as_deref().unwrap_or("?");
+    let module = frame.module.as_deref().unwrap_or("?");
+    let within = match (frame.line, frame.function_line, frame.offset) {
+        (Some(line), first, _) => (i64::from(line) - i64::from(first.unwrap_or(0))).to_string(),
+        (None, _, Some(offset)) => offset.to_string(),
+        (None, _, None) => String::new(),
+    };
+    let place = match (&frame.file, frame.line) {
+        (Some(file), Some(line)) => format!(" {}:{line}", file.rsplit('/').next().unwrap_or(file)),
+        _ => String::new(),
+    };
+    let name = format!("{kind} from {function}{place}+{offset}");
+    (name, format!("{kind}:{module}:{function}:{within}+{offset}"))
+}
+
+fn order_name(order: MemoryOrder) -> &'static str {
+    match order {
+        MemoryOrder::Relaxed => "relaxed",
+        MemoryOrder::Consume => "consume",
+        MemoryOrder::Acquire => "acquire",
+        MemoryOrder::Release => "release",
+        MemoryOrder::AcqRel => "acq_rel",
+        MemoryOrder::SeqCst => "seq_cst",
+    }
+}
+
+fn via_name(via: Via) -> Option<&'static str> {
+    match via {
+        Via::Code | Via::Free => None,
+        Via::Volatile => Some("volatile"),
+        Via::Vptr => Some("vptr"),
+        Via::MemoryFunction => Some("memory-function"),
+        Via::System => Some("system"),
+    }
+}
