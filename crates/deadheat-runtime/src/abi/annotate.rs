@@ -244,7 +244,10 @@ pub(crate) unsafe fn leave_below(stack: u64) {
     unsafe {
         let state = &mut *thread;
         let mut top = state.top;
-        while top > state.frames && (*top.sub(1)).stack < stack {
+        let own = |address: u64| (state.stack.0..state.stack.1).contains(&address);
+        // A handler's frames may be on a stack of their own, above or below.
+        let left = |frame: u64| frame < stack || (own(stack) && !own(frame));
+        while top > state.frames && left((*top.sub(1)).stack) {
             top = top.sub(1);
         }
         if top < state.top {

@@ -24,6 +24,11 @@ pub(crate) fn mark_clean() {
     if !start::recording() || page.is_null() {
         return;
     }
+    // A child of `vfork` still runs in its parent's memory.
+    // SAFETY: the first page stays mapped; the field is aligned.
+    if unsafe { page.add(header::PID).cast::<u32>().read() } != sys::process_id() {
+        return;
+    }
     if !block::stopped() {
         block::flags(page).fetch_or(flag::CLEAN, Ordering::Relaxed);
     }

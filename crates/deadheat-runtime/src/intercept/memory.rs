@@ -95,7 +95,12 @@ pub(crate) unsafe extern "C" fn on_memmove(
 ///
 /// # Safety
 /// As `memset`.
-pub(crate) unsafe extern "C" fn on_memset(to: *mut c_void, byte: c_int, len: usize, pc: usize) -> *mut c_void {
+pub(crate) unsafe extern "C" fn on_memset(
+    to: *mut c_void,
+    byte: c_int,
+    len: usize,
+    pc: usize,
+) -> *mut c_void {
     // SAFETY: passed on.
     unsafe { memset(to, byte, len, pc) }
 }

@@ -23,9 +23,12 @@ macro_rules! intercept {
 mod barrier;
 mod condition;
 mod descriptor;
+mod exit;
 mod file;
 mod fork;
 mod heap;
+mod jump;
+mod load;
 pub(crate) mod memory;
 mod mutex;
 mod once;

@@ -32,7 +32,6 @@ macro_rules! real {
     }};
 }
 
-
 const NEXT: *mut c_void = -1isize as *mut c_void;
 
 /// Finds a real function and remembers it; ends the process if there is none, which only a

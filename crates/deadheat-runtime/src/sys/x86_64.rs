@@ -126,6 +126,102 @@ macro_rules! shim_with_stack {
     };
 }
 
+/// Exports `$name`: calls `$before`, then goes to the function whose address that returned, with
+/// the integer arguments as they were. For variadic functions of pointers, which leave the
+/// floating-point registers unused.
+macro_rules! shim_before {
+    ($name:ident, $before:path) => {
+        #[cfg(deadheat_object)]
+        #[unsafe(naked)]
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name() {
+            core::arch::naked_asm!(
+                "push rdi",
+                "push rsi",
+                "push rdx",
+                "push rcx",
+                "push r8",
+                "push r9",
+                "push rax",
+                "call {before}",
+                "mov r11, rax",
+                "pop rax",
+                "pop r9",
+                "pop r8",
+                "pop rcx",
+                "pop rdx",
+                "pop rsi",
+                "pop rdi",
+                "jmp r11",
+                before = sym $before,
+            )
+        }
+    };
+}
+
+/// Exports `$name`, a function of up to three integer arguments that looks at its return address:
+/// the real function that `$before` gives, then `$after`. It returns by way of an instruction of
+/// its caller's, so that its return address is in its caller's code.
+macro_rules! shim_around {
+    ($name:ident, $before:path, $after:path) => {
+        #[cfg(deadheat_object)]
+        #[unsafe(naked)]
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name() {
+            core::arch::naked_asm!(
+                "push rdi",
+                "push rsi",
+                "push rdx",
+                "mov rdi, qword ptr [rsp + 24]",
+                "call {before}",
+                "mov r11, rax",
+                "mov r10, rdx",
+                "pop rdx",
+                "pop rsi",
+                "pop rdi",
+                "test r10, r10",
+                "jz 2f",
+                "lea rax, [rip + 3f]",
+                "push rax",
+                "push r10",
+                "jmp r11",
+                "2:",
+                "sub rsp, 8",
+                "call r11",
+                "add rsp, 8",
+                "3:",
+                "push rax",
+                "call {after}",
+                "pop rax",
+                "ret",
+                before = sym $before,
+                after = sym $after,
+            )
+        }
+    };
+}
+
+/// What [`shim_around!`] must know.
+#[repr(C)]
+pub(crate) struct Around {
+    /// The real function.
+    pub(crate) real: unsafe extern "C" fn(),
+    /// An instruction in the caller's code that returns; 0 if none was found.
+    pub(crate) back: usize,
+}
+
+/// A byte near `pc` that is, or can be executed as, a return instruction; 0 if there is none.
+///
+/// # Safety
+/// `pc` is in code, whose page can therefore be read.
+pub(crate) unsafe fn return_near(pc: usize) -> usize {
+    const PAGE: usize = 4096;
+    const RETURN: u8 = 0xc3;
+    let page = pc & !(PAGE - 1);
+    // SAFETY: the bytes are in the page of `pc`.
+    (pc..page + PAGE).chain(page..pc).find(|&at| unsafe { *(at as *const u8) } == RETURN).unwrap_or(0)
+}
+
 /// The address of a C symbol, 0 if nothing defines it.
 macro_rules! weak_address {
     ($symbol:expr) => {{

@@ -1,0 +1,109 @@
+//! The ways out of a program that run no destructors: quick exits, and becoming another program.
+//!
+//! A program that ends by `exit` or by returning from `main` passes `cold::exit` by itself.
+
+use core::ffi::{c_char, c_int};
+
+use crate::cold::exit::mark_clean;
+
+macro_rules! ends {
+    ($($export:ident / $inner:ident $name:literal)*) => {$(
+        intercept! {
+            fn $export / $inner(code: c_int) -> !; _pc {
+                type Real = unsafe extern "C" fn(c_int) -> !;
+                mark_clean();
+                // SAFETY: passed on.
+                unsafe { real!($name, Real)(code) }
+            }
+        }
+    )*};
+}
+
+ends! {
+    dh_wrap__exit / _exit "_exit"
+    dh_wrap__Exit / exit_now "_Exit"
+    dh_wrap_quick_exit / quick_exit "quick_exit"
+}
+
+type Texts = *const *const c_char;
+
+intercept! {
+    /// `execve`
+    fn dh_wrap_execve / execve(path: *const c_char, arguments: Texts, environment: Texts) -> c_int; _pc {
+        type Real = unsafe extern "C" fn(*const c_char, Texts, Texts) -> c_int;
+        mark_clean();
+        // SAFETY: passed on.
+        unsafe { real!("execve", Real)(path, arguments, environment) }
+    }
+}
+
+intercept! {
+    /// `execv`
+    fn dh_wrap_execv / execv(path: *const c_char, arguments: Texts) -> c_int; _pc {
+        type Real = unsafe extern "C" fn(*const c_char, Texts) -> c_int;
+        mark_clean();
+        // SAFETY: passed on.
+        unsafe { real!("execv", Real)(path, arguments) }
+    }
+}
+
+intercept! {
+    /// `execvp`
+    fn dh_wrap_execvp / execvp(file: *const c_char, arguments: Texts) -> c_int; _pc {
+        type Real = unsafe extern "C" fn(*const c_char, Texts) -> c_int;
+        mark_clean();
+        // SAFETY: passed on.
+        unsafe { real!("execvp", Real)(file, arguments) }
+    }
+}
+
+intercept! {
+    /// `execvpe`
+    fn dh_wrap_execvpe / execvpe(file: *const c_char, arguments: Texts, environment: Texts) -> c_int; _pc {
+        type Real = unsafe extern "C" fn(*const c_char, Texts, Texts) -> c_int;
+        mark_clean();
+        // SAFETY: passed on.
+        unsafe { real!("execvpe", Real)(file, arguments, environment) }
+    }
+}
+
+intercept! {
+    /// `fexecve`
+    fn dh_wrap_fexecve / fexecve(file: c_int, arguments: Texts, environment: Texts) -> c_int; _pc {
+        type Real = unsafe extern "C" fn(c_int, Texts, Texts) -> c_int;
+        mark_clean();
+        // SAFETY: passed on.
+        unsafe { real!("fexecve", Real)(file, arguments, environment) }
+    }
+}
+
+intercept! {
+    /// `execveat`
+    fn dh_wrap_execveat / execveat(
+        folder: c_int, path: *const c_char, arguments: Texts, environment: Texts, flags: c_int,
+    ) -> c_int; _pc {
+        type Real = unsafe extern "C" fn(c_int, *const c_char, Texts, Texts, c_int) -> c_int;
+        mark_clean();
+        // SAFETY: passed on.
+        unsafe { real!("execveat", Real)(folder, path, arguments, environment, flags) }
+    }
+}
+
+/// The forms with the arguments in a row: notes the end, then goes to the real one with the
+/// arguments as they are.
+macro_rules! in_a_row {
+    ($($export:ident / $inner:ident $name:literal)*) => {$(
+        shim_before!($export, $inner);
+
+        unsafe extern "C" fn $inner() -> unsafe extern "C" fn() {
+            mark_clean();
+            real!($name, unsafe extern "C" fn())
+        }
+    )*};
+}
+
+in_a_row! {
+    dh_wrap_execl / execl "execl"
+    dh_wrap_execlp / execlp "execlp"
+    dh_wrap_execle / execle "execle"
+}
