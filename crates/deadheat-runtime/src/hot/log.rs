@@ -136,24 +136,65 @@ fn is_ordering(op: &Op) -> bool {
 }
 
 /// Records an access to a range of bytes: a memory or string function, a buffer of a system call.
+///
+/// Cost: that of a plain access if the codec predicts it and the size takes one byte. Model: the
+/// general way at the end.
 #[inline]
 pub(crate) fn range(pc: usize, access: &Access) {
+    const ONE_BYTE: u64 = 0x80;
     if access.size == 0 {
         return;
     }
     let Some(thread) = thread::current() else { return };
+    let kind = Kind::range(access.mode, access.via);
+    let key = Key::new(pc as u64, kind);
     // SAFETY: `current` gives the calling thread's own state.
     unsafe {
-        if (*thread).internal != 0 {
+        let state = &mut *thread;
+        if state.top == state.clean && state.busy == 0 && access.size < ONE_BYTE {
+            state.busy = 1;
+            compiler_fence(Ordering::SeqCst);
+            let Some(packed) = state.predictor.encode_predicted(key, access.address) else {
+                return range_unpredicted(thread, key, access);
+            };
+            // At most seven bytes and the size: one store.
+            state.at.cast::<u64>().write_unaligned(packed.bits | access.size << (8 * packed.len));
+            state.at = state.at.add(packed.len as usize + 1);
+            compiler_fence(Ordering::SeqCst);
+            state.busy = 0;
+            if state.at > state.limit {
+                block_full(thread);
+            }
             return;
         }
-        let kind = Kind::range(access.mode, access.via);
-        if ignored(thread, kind) {
+        range_of(thread, key, access);
+    }
+}
+
+/// Records an access to a range when the quick way does not apply.
+#[cold]
+#[inline(never)]
+unsafe fn range_of(thread: *mut Thread, key: Key, access: &Access) {
+    // SAFETY: `thread` is the calling thread's.
+    unsafe {
+        if (*thread).internal != 0 || ignored(thread, key.kind()) {
             return;
         }
         let Some(stream) = stream_of(thread) else { return };
         let _busy = Busy::new(stream);
-        append(stream, Key::new(pc as u64, kind), access.address, Some(access.size), None);
+        append(stream, key, access.address, Some(access.size), None);
+    }
+}
+
+/// Records an access to a range that the codec did not predict; `busy` is set already.
+#[cold]
+#[inline(never)]
+unsafe fn range_unpredicted(thread: *mut Thread, key: Key, access: &Access) {
+    // SAFETY: `thread` is the calling thread's, and its stack is told.
+    unsafe {
+        append(thread, key, access.address, Some(access.size), None);
+        compiler_fence(Ordering::SeqCst);
+        (*thread).busy = 0;
     }
 }
 

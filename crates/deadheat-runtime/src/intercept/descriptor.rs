@@ -74,13 +74,17 @@ fn wait(pc: usize, object: u64) {
     log::event(pc, &Op::Wait { object, kind: SyncKind::Annotation, woken: true });
 }
 
-/// Something is about to go into `file`, or its end is about to show at the other side.
-pub(super) fn release(pc: usize, file: c_int) {
-    if thread::current().is_some()
-        && let Some(object) = object_of(file, Way::Out)
-    {
-        signal(pc, object);
+/// Something is about to go into `file`, or its end is about to show at the other side. Before
+/// that `first` is recorded: what the call itself reads, since whoever gets the message may then
+/// use that memory again. Gives whether the descriptor orders anything.
+pub(super) fn release(pc: usize, file: c_int, first: impl FnOnce()) -> bool {
+    if thread::current().is_none() {
+        return false;
     }
+    let Some(object) = object_of(file, Way::Out) else { return false };
+    first();
+    signal(pc, object);
+    true
 }
 
 /// Something came out of `file`.

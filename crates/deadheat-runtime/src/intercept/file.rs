@@ -1,7 +1,8 @@
 //! `read`, `write` and their family.
 //!
-//! Only the bytes that were really transferred count. What goes into a pipe or the like is
-//! released before the call, what comes out acquired after it (see [`super::descriptor`]).
+//! Only the bytes that were really transferred count; of what goes into a pipe or the like, which
+//! is read before its release and so before the call, those that the call asks for. What goes in
+//! is released before the call, what comes out acquired after it (see [`super::descriptor`]).
 
 use core::ffi::{c_int, c_void};
 
@@ -77,12 +78,12 @@ macro_rules! write_from {
         intercept! {
             fn $export / $inner(file: c_int, from: *const c_void, len: usize $(, $more: $type)*) -> isize; pc {
                 type Real = unsafe extern "C" fn(c_int, *const c_void, usize $(, $type)*) -> isize;
-                if $ordered && start::recording() {
-                    release(pc, file);
-                }
+                let told = $ordered
+                    && start::recording()
+                    && release(pc, file, || system_reads(pc, from, len));
                 // SAFETY: passed on.
                 let put = unsafe { real!($name, Real)(file, from, len $(, $more)*) };
-                if put > 0 && start::recording() {
+                if !told && put > 0 && start::recording() {
                     system_reads(pc, from, put as usize);
                 }
                 put
@@ -134,14 +135,15 @@ macro_rules! write_from_parts {
         intercept! {
             fn $export / $inner(file: c_int, parts: *const Part, count: c_int $(, $more: $type)*) -> isize; pc {
                 type Real = unsafe extern "C" fn(c_int, *const Part, c_int $(, $type)*) -> isize;
-                if $ordered && start::recording() {
-                    release(pc, file);
-                }
                 // SAFETY: passed on.
                 unsafe {
+                    let read = |total| {
+                        each_part(parts, count as usize, total, |from, len| system_reads(pc, from, len));
+                    };
+                    let told = $ordered && start::recording() && release(pc, file, || read(isize::MAX));
                     let put = real!($name, Real)(file, parts, count $(, $more)*);
-                    if put > 0 && start::recording() {
-                        each_part(parts, count as usize, put, |from, len| system_reads(pc, from, len));
+                    if !told && put > 0 && start::recording() {
+                        read(put);
                     }
                     put
                 }
@@ -163,7 +165,7 @@ intercept! {
     fn dh_wrap_close / close(file: c_int) -> c_int; pc {
         type Real = unsafe extern "C" fn(c_int) -> c_int;
         if start::recording() {
-            release(pc, file);
+            release(pc, file, || {});
         }
         // SAFETY: passed on.
         unsafe { real!("close", Real)(file) }
@@ -228,7 +230,7 @@ intercept! {
     fn dh_wrap_eventfd_write / eventfd_write(file: c_int, value: u64) -> c_int; pc {
         type Real = unsafe extern "C" fn(c_int, u64) -> c_int;
         if start::recording() {
-            release(pc, file);
+            release(pc, file, || {});
         }
         // SAFETY: passed on.
         unsafe { real!("eventfd_write", Real)(file, value) }

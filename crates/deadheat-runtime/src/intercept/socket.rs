@@ -50,12 +50,10 @@ unsafe extern "C" fn sendto(
 ) -> isize {
     type Real = unsafe extern "C" fn(c_int, *const c_void, usize, c_int, *const c_void, u32) -> isize;
     let pc = caller_word();
-    if start::recording() {
-        release(pc, file);
-    }
+    let told = start::recording() && release(pc, file, || system_reads(pc, from, len));
     // SAFETY: passed on.
     let put = unsafe { real!("sendto", Real)(file, from, len, flags, receiver, receiver_len) };
-    if put > 0 && start::recording() {
+    if !told && put > 0 && start::recording() {
         system_reads(pc, from, put as usize);
     }
     put
@@ -93,13 +91,14 @@ intercept! {
         type Real = unsafe extern "C" fn(c_int, *const Message, c_int) -> isize;
         // SAFETY: passed on.
         unsafe {
-            if start::recording() {
-                release(pc, file);
-            }
-            let put = real!("sendmsg", Real)(file, message, flags);
-            if put > 0 && start::recording() {
+            let read = |total| {
                 let message = &*message;
-                each_part(message.parts, message.part_count, put, |from, len| system_reads(pc, from, len));
+                each_part(message.parts, message.part_count, total, |from, len| system_reads(pc, from, len));
+            };
+            let told = start::recording() && release(pc, file, || read(isize::MAX));
+            let put = real!("sendmsg", Real)(file, message, flags);
+            if !told && put > 0 && start::recording() {
+                read(put);
             }
             put
         }
@@ -126,7 +125,7 @@ intercept! {
     fn dh_wrap_shutdown / shutdown(file: c_int, how: c_int) -> c_int; pc {
         type Real = unsafe extern "C" fn(c_int, c_int) -> c_int;
         if start::recording() {
-            release(pc, file);
+            release(pc, file, || {});
         }
         // SAFETY: passed on.
         unsafe { real!("shutdown", Real)(file, how) }
@@ -201,10 +200,11 @@ intercept! {
         type Real = unsafe extern "C" fn(c_int, c_int, c_int, *mut c_void) -> c_int;
         const REMOVE: c_int = 2;
         if start::recording() {
-            release(pc, set);
-            if what != REMOVE && !event.is_null() {
-                system_reads(pc, event, EVENT);
-            }
+            release(pc, set, || {
+                if what != REMOVE && !event.is_null() {
+                    system_reads(pc, event, EVENT);
+                }
+            });
         }
         // SAFETY: passed on.
         unsafe { real!("epoll_ctl", Real)(set, what, file, event) }
