@@ -10,8 +10,8 @@ mod stacks;
 mod threads;
 
 pub use modules::{Load, Module, ModuleId, Modules};
-pub(crate) use names::Interner;
 pub use names::Names;
+pub(crate) use names::{Interner, Short};
 pub use places::{Place, Places};
 pub use stacks::Stacks;
 pub use threads::{Thread, Threads};

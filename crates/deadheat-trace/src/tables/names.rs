@@ -8,34 +8,97 @@ use crate::hash;
 
 /// Strings, each stored once, numbered from 0 in the order of their first use.
 ///
-/// An open table of (part of the hash, number) beside one arena of bytes: 12 bytes a string
-/// beside its own.
+/// An open table beside one arena of bytes. An entry holds a string of up to eight bytes whole,
+/// so that most look-ups touch one cache line.
 #[derive(Debug, Default)]
 pub(crate) struct Interner {
     /// All strings, one behind the other.
     arena: Vec<u8>,
     /// Where each string ends in the arena.
     ends: Vec<usize>,
-    /// Per string: hash in the high half, number + 1 in the low; 0 is free.
-    table: Vec<u64>,
+    table: Vec<Entry>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Entry {
+    /// Number + 1; 0 if the entry is free.
+    number: u32,
+    len: u32,
+    /// The string's bytes, or if they are more than eight its hash.
+    start: u64,
+}
+
+/// A name of one to eight bytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Short {
+    bits: u64,
+    len: usize,
+}
+
+impl Short {
+    /// The first `len` bytes of `bits`; `len` is 1 to 8.
+    #[inline(always)]
+    pub(crate) fn new(bits: u64, len: usize) -> Short {
+        Short { bits: bits << (8 * (8 - len)) >> (8 * (8 - len)), len }
+    }
+}
+
+/// What a table is searched for: the bytes if they are few, else their hash.
+#[inline(always)]
+fn start_of(name: &[u8]) -> u64 {
+    match *name {
+        [] => 0,
+        [a] => u64::from(a),
+        [a, b] => u64::from(a) | u64::from(b) << 8,
+        [a, b, c] => u64::from(a) | u64::from(b) << 8 | u64::from(c) << 16,
+        _ if name.len() <= 8 => {
+            let four =
+                |at: usize| name[at..].first_chunk().map_or(0, |four| u64::from(u32::from_le_bytes(*four)));
+            let last = name.len() - 4;
+            four(0) | four(last) << (8 * last)
+        }
+        _ => hash::of_bytes(name),
+    }
 }
 
 impl Interner {
     /// The string's number.
     #[inline]
     pub(crate) fn intern(&mut self, name: &[u8]) -> u32 {
-        if self.ends.len() * 2 >= self.table.len() {
+        if self.ends.len() * 4 >= self.table.len() * 3 {
             self.grow();
         }
-        let hash = hash::of_bytes(name);
-        let at = match self.probe(name, hash) {
-            Ok(number) => return number,
-            Err(at) => at,
-        };
+        let start = start_of(name);
+        match self.probe(name, start) {
+            Ok(number) => number,
+            Err(at) => self.insert(name, start, at),
+        }
+    }
+
+    /// As [`Self::intern`], for a name that is packed already.
+    #[inline]
+    pub(crate) fn intern_short(&mut self, name: Short) -> u32 {
+        let mut at = hash::fold(name.bits, name.len as u64) as usize;
+        loop {
+            at &= self.table.len().wrapping_sub(1);
+            match self.table.get(at) {
+                Some(entry) if entry.number != 0 => {
+                    if entry.start == name.bits && entry.len == name.len as u32 {
+                        return entry.number - 1;
+                    }
+                }
+                _ => return self.intern(&name.bits.to_le_bytes()[..name.len]),
+            }
+            at += 1;
+        }
+    }
+
+    #[cold]
+    fn insert(&mut self, name: &[u8], start: u64, at: usize) -> u32 {
         let number = self.ends.len() as u32;
         self.arena.extend_from_slice(name);
         self.ends.push(self.arena.len());
-        self.table[at] = hash >> 32 << 32 | u64::from(number + 1);
+        self.table[at] = Entry { number: number + 1, len: name.len() as u32, start };
         number
     }
 
@@ -44,21 +107,22 @@ impl Interner {
         if self.table.is_empty() {
             return None;
         }
-        self.probe(name, hash::of_bytes(name)).ok()
+        self.probe(name, start_of(name)).ok()
     }
 
     /// The string's number, or the free entry where it belongs.
     #[inline]
-    fn probe(&self, name: &[u8], hash: u64) -> Result<u32, usize> {
+    fn probe(&self, name: &[u8], start: u64) -> Result<u32, usize> {
         let mask = self.table.len() - 1;
-        let mut at = hash as usize & mask;
+        let mut at = hash::fold(start, name.len() as u64) as usize & mask;
         loop {
-            let entry = self.table[at];
-            if entry == 0 {
+            let entry = &self.table[at];
+            if entry.number == 0 {
                 return Err(at);
             }
-            let number = (entry as u32) - 1;
-            if entry >> 32 == hash >> 32 && self.get(number) == name {
+            let number = entry.number - 1;
+            let alike = entry.start == start && entry.len == name.len() as u32;
+            if alike && (name.len() <= 8 || self.get(number) == name) {
                 return Ok(number);
             }
             at = (at + 1) & mask;
@@ -81,14 +145,13 @@ impl Interner {
     #[cold]
     fn grow(&mut self) {
         let size = (self.table.len() * 2).max(64);
-        self.table = vec![0; size];
-        for number in 0..self.ends.len() as u32 {
-            let hash = hash::of_bytes(self.get(number));
-            let mut at = hash as usize & (size - 1);
-            while self.table[at] != 0 {
+        let old = std::mem::replace(&mut self.table, vec![Entry::default(); size]);
+        for entry in old.into_iter().filter(|entry| entry.number != 0) {
+            let mut at = hash::fold(entry.start, u64::from(entry.len)) as usize & (size - 1);
+            while self.table[at].number != 0 {
                 at = (at + 1) & (size - 1);
             }
-            self.table[at] = hash >> 32 << 32 | u64::from(number + 1);
+            self.table[at] = entry;
         }
     }
 }
@@ -150,6 +213,18 @@ impl Names {
     #[inline]
     pub(crate) fn variable(&mut self, name: &[u8]) -> u64 {
         VARIABLE_BASE + STEP * u64::from(self.variables.intern(name))
+    }
+
+    /// As [`Self::variable`], for a short name.
+    #[inline]
+    pub(crate) fn short_variable(&mut self, name: Short) -> u64 {
+        VARIABLE_BASE + STEP * u64::from(self.variables.intern_short(name))
+    }
+
+    /// As [`Self::lock`], for a short name.
+    #[inline]
+    pub(crate) fn short_lock(&mut self, name: Short) -> u64 {
+        LOCK_BASE + STEP * u64::from(self.locks.intern_short(name))
     }
 
     /// The address of the lock (or other object) of that name.

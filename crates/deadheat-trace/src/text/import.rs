@@ -56,6 +56,12 @@ impl<'a> Import<'a> {
         }
     }
 
+    /// The thread `T` and a number, written without leading zeros, if it is known.
+    #[inline(always)]
+    pub(crate) fn thread_by_number(&self, number: u64) -> Option<ThreadId> {
+        self.direct.get(usize::try_from(number).ok()?)?.checked_sub(1).map(ThreadId)
+    }
+
     #[cold]
     fn thread_by_name(&mut self, name: &[u8], numbered: bool) -> ThreadId {
         let known = self.threads.len();

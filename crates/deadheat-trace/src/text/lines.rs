@@ -11,7 +11,7 @@ use crate::summary::{Ending, Summary};
 use crate::tables::Tables;
 
 /// Bytes that are read at a time.
-const CHUNK: usize = 256 << 10;
+const CHUNK: usize = 64 << 10;
 
 /// A longer line is refused.
 const LINE_MAX: usize = 1 << 20;
