@@ -81,11 +81,13 @@ struct Step {
     by: u32,
     to: u32,
     to_version: u32,
+    /// No member of `from` raced with the moment. It stays so: a thread's clock only grows.
+    clean: bool,
 }
 
 const STEPS: usize = 1 << 10;
 
-const NO_STEP: Step = Step { from: Cell::EMPTY, version: 0, by: 0, to: 0, to_version: 0 };
+const NO_STEP: Step = Step { from: Cell::EMPTY, version: 0, by: 0, to: 0, to_version: 0, clean: false };
 
 /// All crowds.
 #[derive(Debug)]
@@ -110,22 +112,41 @@ impl Crowds {
         &self.crowds[crowd as usize].members
     }
 
+    /// Where the step from `from` by a moment leads, if it was taken before without a race.
+    pub(crate) fn clean_step(&mut self, from: Cell, by: u32) -> Option<Cell> {
+        let step = &self.steps[slot(from, by)];
+        if !step.clean {
+            return None;
+        }
+        let to = self.known_step(from, by)?;
+        self.leave(from, to);
+        Some(to)
+    }
+
     /// Where the step from `from` by a moment leads, if it was taken before.
     pub(crate) fn known_step(&mut self, from: Cell, by: u32) -> Option<Cell> {
-        let step = self.steps[slot(from, by)];
+        let step = &self.steps[slot(from, by)];
         if step.by != by || step.from != from || step.version != self.version(from) {
             return None;
         }
+        let to = Cell::crowd(step.to);
         let crowd = &mut self.crowds[step.to as usize];
         if crowd.version != step.to_version {
             return None;
         }
-        crowd.shared = true;
-        Some(Cell::crowd(step.to))
+        crowd.shared |= to != from;
+        Some(to)
+    }
+
+    /// A step that changed nothing: the moment is a member already.
+    pub(crate) fn stay(&mut self, cell: Cell, by: u32, clean: bool) {
+        let Some(to) = cell.as_crowd() else { return };
+        let version = self.version(cell);
+        self.steps[slot(cell, by)] = Step { from: cell, version, by, to, to_version: version, clean };
     }
 
     /// The cell of the given members, which took a step from `from` by a moment.
-    pub(crate) fn step(&mut self, from: Cell, by: u32, members: &[Member]) -> Cell {
+    pub(crate) fn step(&mut self, from: Cell, by: u32, members: &[Member], clean: bool) -> Cell {
         if let Some(number) = from.as_crowd()
             && !self.crowds[number as usize].shared
         {
@@ -138,13 +159,14 @@ impl Crowds {
         let version = self.version(from);
         let number = self.make(members);
         let to_version = self.crowds[number as usize].version;
-        self.steps[slot(from, by)] = Step { from, version, by, to: number, to_version };
+        self.steps[slot(from, by)] = Step { from, version, by, to: number, to_version, clean };
         Cell::crowd(number)
     }
 
-    /// A cell leaves its crowd for good.
-    pub(crate) fn leave(&mut self, cell: Cell) {
+    /// A cell leaves its crowd for another.
+    pub(crate) fn leave(&mut self, cell: Cell, to: Cell) {
         if let Some(number) = cell.as_crowd()
+            && cell != to
             && !self.crowds[number as usize].shared
         {
             self.release(number);

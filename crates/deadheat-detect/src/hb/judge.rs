@@ -86,10 +86,11 @@ impl Judge<'_> {
             Some(crowd) => members.extend_from_slice(self.crowds.members(crowd)),
             None => self.unpack(cell, &mut members),
         }
+        let mut clean = true;
         for &member in &members {
-            self.meet(member, address);
+            clean &= !self.meet(member, address);
         }
-        let new = self.remember(cell, &mut members);
+        let new = self.remember(cell, &mut members, clean);
         self.findings.members = members;
         new
     }
@@ -102,26 +103,27 @@ impl Judge<'_> {
         }
     }
 
-    /// Judges the present access against one earlier one.
-    fn meet(&mut self, member: Member, address: u64) {
+    /// Judges the present access against one earlier one: whether they race.
+    fn meet(&mut self, member: Member, address: u64) -> bool {
         if self.now.sort == Sort::PlainWrite && member.sort == Sort::AtomicWrite {
             self.findings.overwrote_atomic = true;
         }
         let seen = self.clock.get(member.epoch.thread);
         if !races(member.epoch, member.sort.rule(), self.now.sort.rule(), seen) {
-            return;
+            return false;
         }
         self.findings.raced = true;
-        if self.all_pairs {
+        let new = if self.all_pairs {
             let then = (self.moments.place(member.moment), member.sort);
             let now = (self.moments.place(self.now.moment), self.now.sort);
-            if !self.findings.told.insert((then.min(now), then.max(now))) {
-                return;
-            }
-        } else if self.findings.partners.len() >= MAX_PARTNERS || self.has_told(member) {
-            return;
+            self.findings.told.insert((then.min(now), then.max(now)))
+        } else {
+            self.findings.partners.len() < MAX_PARTNERS && !self.has_told(member)
+        };
+        if new {
+            self.findings.partners.push(Partner { moment: member.moment, address, member });
         }
-        self.findings.partners.push(Partner { moment: member.moment, address, member });
+        true
     }
 
     /// Whether the present access was told with the same place of the same thread.
@@ -134,7 +136,7 @@ impl Judge<'_> {
     }
 
     /// The cell's new value: the present access in place of those that it covers.
-    fn remember(&mut self, cell: Cell, members: &mut Vec<Member>) -> Cell {
+    fn remember(&mut self, cell: Cell, members: &mut Vec<Member>, clean: bool) -> Cell {
         let before = members.len();
         members.retain(|&old| !self.replaces(old));
         if members.len() + 1 == before
@@ -142,18 +144,18 @@ impl Judge<'_> {
             && self.crowds.members(crowd).contains(&self.now)
         {
             // It replaces nothing but its own earlier self.
+            self.crowds.stay(cell, self.now.moment, clean);
             return cell;
         }
         members.push(self.now);
-        if let Some(simple) = pack(members) {
-            self.crowds.leave(cell);
-            return simple;
+        let new = pack(members).or_else(|| self.crowds.known_step(cell, self.now.moment));
+        match new {
+            Some(new) => {
+                self.crowds.leave(cell, new);
+                new
+            }
+            None => self.crowds.step(cell, self.now.moment, members, clean),
         }
-        if let Some(known) = self.crowds.known_step(cell, self.now.moment) {
-            self.crowds.leave(cell);
-            return known;
-        }
-        self.crowds.step(cell, self.now.moment, members)
     }
 
     /// Whether an earlier access need not be remembered beside the present one.

@@ -124,32 +124,57 @@ impl Hb {
             + self.order.threads.memory()
     }
 
-    /// The case that most accesses are: plain, aligned, to a block cut in their size, at a place
-    /// seen before in this stretch, ordered after what the cell remembers. `false` if it is
-    /// another; nothing has changed then.
+    /// The case that most accesses are: plain, aligned, to bytes cut in their size or finer, and
+    /// ordered after what their cells remember. `false` if it is another, or if that takes longer
+    /// to find out; the cells have not changed then.
+    ///
+    /// Its simple model is [`Self::judge`], which does the same for any access.
     #[inline]
     fn quick(&mut self, event: &Event, access: &Access) -> bool {
-        let log2 = access.size.trailing_zeros();
-        if !access.size.is_power_of_two() || log2 > 3 || access.address & (access.size - 1) != 0 {
+        let below = access.size.wrapping_sub(1);
+        if below > 7 || (access.size | access.address) & below != 0 {
             return false;
         }
+        let log2 = access.size.trailing_zeros();
         let row = self.order.threads.acting(event.thread);
         let thread = self.order.threads.row(row);
         let code = (event.place, event.stack);
-        let Some(now) = self.cache.find(thread.slot, code, thread.stretch, How::aligned(access)) else {
-            return false;
+        let now = match self.cache.find(thread.slot, code, thread.stretch, How::aligned(access)) {
+            Some(known) => known,
+            None => self.moment(row, event, access),
         };
-        let Some(cell) = self.shadow.cell(access.address, log2) else { return false };
-        if *cell == Cell::written(now) && access.mode.writes() {
+        let clock = &self.order.threads.row(row).clock;
+        let Some(cell) = self.shadow.cell(access.address, log2) else {
+            return self.quick_finer(row, now, access);
+        };
+        match self.moments.succeed(*cell, now, access.mode, clock) {
+            Some(new) => *cell = new,
+            None => match self.crowds.clean_step(*cell, now) {
+                Some(new) => *cell = new,
+                None => return false,
+            },
+        }
+        true
+    }
+
+    /// The same for bytes that are cut finer than the access.
+    fn quick_finer(&mut self, row: usize, now: u32, access: &Access) -> bool {
+        let clock = &self.order.threads.row(row).clock;
+        let Some(cells) = self.shadow.cells(access.address, access.size) else { return false };
+        let first = cells[0];
+        if cells[1..].iter().all(|&cell| cell == first) {
+            let Some(new) = self.moments.succeed(first, now, access.mode, clock) else { return false };
+            cells.fill(new);
             return true;
         }
-        if cell.is_crowd() || !thread.clock.covers(self.moments.epoch(cell.write())) {
-            return false;
+        let mut news = [Cell::EMPTY; 8];
+        for (cell, new) in cells.iter().zip(&mut news) {
+            match self.moments.succeed(*cell, now, access.mode, clock) {
+                Some(simple) => *new = simple,
+                None => return false,
+            }
         }
-        if cell.read() != now && !thread.clock.covers(self.moments.epoch(cell.read())) {
-            return false;
-        }
-        *cell = if access.mode.writes() { Cell::written(now) } else { Cell::new(cell.write(), now) };
+        cells.copy_from_slice(&news[..cells.len()]);
         true
     }
 
@@ -195,7 +220,8 @@ impl Hb {
         let slot = thread.slot;
         self.sweep_if_due();
         let moment = self.moments.add(event, access, epoch, locks);
-        if !how.is_range() {
+        // Without a kept moment no access is quick; all pairs need more than one write and read.
+        if !how.is_range() && !self.all_pairs {
             self.cache.keep(slot, code, stretch, how, moment);
         }
         moment

@@ -13,6 +13,9 @@ use deadheat_core::ids::{PlaceId, StackId, ThreadId};
 use deadheat_core::race::{LockSetId, Side};
 use deadheat_core::rule::Epoch;
 
+use super::cell::Cell;
+use crate::clock::vector::Clock;
+
 /// The largest access whose size and alignment are part of [`How`]; larger ones are ranges.
 const SHORT: u64 = 16;
 
@@ -132,6 +135,19 @@ impl Moments {
     #[inline]
     pub(crate) fn epoch(&self, moment: u32) -> Epoch {
         self.epochs[moment as usize]
+    }
+
+    /// The cell after a plain access at moment `now` by a thread that has seen `clock`, if the
+    /// cell is simple and the access ordered after all that it remembers.
+    #[inline]
+    pub(crate) fn succeed(&self, cell: Cell, now: u32, mode: Mode, clock: &Clock) -> Option<Cell> {
+        if cell.is_crowd()
+            || !clock.covers(self.epoch(cell.write()))
+            || !clock.covers(self.epoch(cell.read()))
+        {
+            return None;
+        }
+        Some(if mode.writes() { Cell::written(now) } else { Cell::new(cell.write(), now) })
     }
 
     /// Where in the code a moment was.

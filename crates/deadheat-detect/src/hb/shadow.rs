@@ -30,7 +30,7 @@ const UNIT: usize = (BLOCK >> COARSEST_LOG2) as usize;
 const REGION_LOG2: u32 = 9;
 const REGION: usize = 1 << REGION_LOG2;
 /// The number of pages that are found without hashing.
-const RECENT: usize = 1 << 9;
+const RECENT: usize = 1 << 10;
 /// A range at least this long leaves pages that do not exist yet to the background.
 pub(crate) const LARGE: u64 = 1 << 16;
 
@@ -127,14 +127,24 @@ impl Shadow {
     #[inline]
     pub(crate) fn cell(&mut self, address: u64, log2: u32) -> Option<&mut Cell> {
         let (page, number) = self.recent[recent(address)];
-        if page != address >> PAGE_LOG2 {
-            return None;
-        }
+        let number = if page == address >> PAGE_LOG2 { number } else { self.existing(address)? };
         let layout = self.layouts[block_of(number, address)];
         if !layout.has_granule(log2) {
             return None;
         }
         self.cells.get_mut(layout.first_cell() + ((address % BLOCK) >> log2) as usize)
+    }
+
+    /// The cells of an aligned access of at most 8 bytes, if its block has granules as fine.
+    pub(crate) fn cells(&mut self, address: u64, size: u64) -> Option<&mut [Cell]> {
+        let number = self.existing(address)?;
+        let layout = self.layouts[block_of(number, address)];
+        let log2 = layout.granule_log2()?;
+        if size >> log2 == 0 {
+            return None;
+        }
+        let first = layout.first_cell() + ((address % BLOCK) >> log2) as usize;
+        self.cells.get_mut(first..first + (size >> log2) as usize)
     }
 
     /// Visits the cells of the bytes from `start` to `end`, cutting blocks where needed.
@@ -332,27 +342,38 @@ impl Shadow {
         }
     }
 
-    /// The number of the page that holds an address, made if need be.
-    fn page(&mut self, address: u64) -> u32 {
+    /// The number of the page that holds an address, if there is one.
+    fn existing(&mut self, address: u64) -> Option<u32> {
         let page = address >> PAGE_LOG2;
         let (known, number) = self.recent[recent(address)];
         if known == page {
+            return Some(number);
+        }
+        let table = *self.regions.get(&(page >> REGION_LOG2))?;
+        let number = self.tables[table as usize][page as usize % REGION];
+        if number == NO_PAGE {
+            return None;
+        }
+        self.recent[recent(address)] = (page, number);
+        Some(number)
+    }
+
+    /// The number of the page that holds an address, made if need be.
+    fn page(&mut self, address: u64) -> u32 {
+        if let Some(number) = self.existing(address) {
             return number;
         }
+        let page = address >> PAGE_LOG2;
         let Self { regions, tables, .. } = self;
         let table = *regions.entry(page >> REGION_LOG2).or_insert_with(|| {
             tables.push([NO_PAGE; REGION]);
             tables.len() as u32 - 1
         });
-        let place = page as usize % REGION;
-        let mut number = self.tables[table as usize][place];
-        if number == NO_PAGE {
-            number = (self.layouts.len() / BLOCKS_PER_PAGE) as u32;
-            self.tables[table as usize][place] = number;
-            let cell = self.background_at(page << PAGE_LOG2);
-            self.layouts.resize(self.layouts.len() + BLOCKS_PER_PAGE, Layout::WHOLE);
-            self.wholes.resize(self.wholes.len() + BLOCKS_PER_PAGE, cell);
-        }
+        let number = (self.layouts.len() / BLOCKS_PER_PAGE) as u32;
+        self.tables[table as usize][page as usize % REGION] = number;
+        let cell = self.background_at(page << PAGE_LOG2);
+        self.layouts.resize(self.layouts.len() + BLOCKS_PER_PAGE, Layout::WHOLE);
+        self.wholes.resize(self.wholes.len() + BLOCKS_PER_PAGE, cell);
         self.recent[recent(address)] = (page, number);
         number
     }

@@ -1,0 +1,175 @@
+//! How many events a second `hb` judges, without a reader: `cargo run --release --example
+//! throughput [MILLIONS]`. The events are made before the clock starts, which
+//! counts processor time (Linux); each kernel is a shape of
+//! memory use, not a program.
+
+use std::hint::black_box;
+
+use deadheat_core::access::{Access, MemoryOrder, Mode};
+use deadheat_core::event::{Event, LockMode, Op};
+use deadheat_core::ids::{PlaceId, StackId, ThreadId};
+use deadheat_core::race::{LockSets, Race, RaceSink};
+use deadheat_detect::hb::Hb;
+use deadheat_detect::{Detector, Options};
+
+const THREADS: u32 = 8;
+/// The events of a thread in a row, as a reader that merges by stamps delivers them.
+const RUN: usize = 64;
+const ARRAY: u64 = 0x10_0000;
+const TABLE: u64 = 0x1000_0000;
+const LOCK: u64 = 0x2000_0000;
+
+struct Count(u64);
+
+impl RaceSink for Count {
+    fn race(&mut self, _: &Race, _: &dyn LockSets) {
+        self.0 += 1;
+    }
+}
+
+fn event(thread: u32, place: u32, op: Op) -> Event {
+    Event { thread: ThreadId(thread), place: PlaceId(place), stack: StackId(thread + 1), times: 1, op }
+}
+
+fn plain(thread: u32, place: u32, address: u64, size: u64, mode: Mode) -> Event {
+    event(thread, place, Op::Access(Access::plain(address, size, mode)))
+}
+
+/// A kernel: the events of one run of a thread, by the number of the run.
+type Kernel = fn(thread: u32, run: u64, events: &mut Vec<Event>);
+
+/// Each thread sweeps its own array of 8-byte words: load, load, store.
+fn sweep(thread: u32, run: u64, events: &mut Vec<Event>) {
+    let base = ARRAY + u64::from(thread) * 0x10_0000;
+    for step in 0..RUN as u64 / 3 {
+        let index = (run * (RUN as u64 / 3) + step) % 100_000;
+        events.push(plain(thread, 10, base + index * 8, 8, Mode::Read));
+        events.push(plain(thread, 11, base + (index + 1) * 8, 8, Mode::Read));
+        events.push(plain(thread, 12, base + index * 8, 8, Mode::Write));
+    }
+}
+
+/// All threads read one array of 4-byte words that the first thread wrote.
+fn shared_read(thread: u32, run: u64, events: &mut Vec<Event>) {
+    if run == 0 && thread == 0 {
+        (0..65_536).for_each(|index| events.push(plain(0, 9, ARRAY + index * 4, 4, Mode::Write)));
+        (1..THREADS).for_each(|child| events.push(event(0, 8, Op::Fork { child: ThreadId(child) })));
+    }
+    for step in 0..RUN as u64 {
+        let index = (run * RUN as u64 + step) % 65_536;
+        events.push(plain(thread, 10, ARRAY + index * 4, 4, Mode::Read));
+    }
+}
+
+/// Random cells of a table of 64 MB, each thread its own quarter of an eighth: no cache helps.
+fn pointer_chase(thread: u32, run: u64, events: &mut Vec<Event>) {
+    let mut state = run * 977 + u64::from(thread);
+    for _ in 0..RUN {
+        state = state.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29) ^ run;
+        let index = state % (1 << 20);
+        events.push(plain(thread, 10, TABLE + u64::from(thread) * (8 << 20) + index * 8, 8, Mode::Read));
+    }
+}
+
+/// A locked hash table: lock, eight accesses at four places, unlock.
+fn locked(thread: u32, run: u64, events: &mut Vec<Event>) {
+    for step in 0..RUN as u64 / 10 {
+        let bucket = (run * 7 + step * 13 + u64::from(thread)) % 1000;
+        let (lock, mode) = (LOCK + bucket % 16 * 64, LockMode::Write);
+        events.push(event(thread, 20, Op::Acquire { lock, mode }));
+        for place in 0..8 {
+            let mode = if place % 4 == 3 { Mode::Write } else { Mode::Read };
+            let address = TABLE + (bucket % 16 * 1000 + bucket) * 64 + u64::from(place) * 8;
+            events.push(plain(thread, 21 + place % 4, address, 8, mode));
+        }
+        events.push(event(thread, 25, Op::Release { lock, mode }));
+    }
+}
+
+/// Counters that all threads add to, with work of their own in between.
+fn atomics(thread: u32, run: u64, events: &mut Vec<Event>) {
+    for step in 0..RUN as u64 / 4 {
+        let add = Access {
+            atomic: Some(MemoryOrder::AcqRel),
+            ..Access::plain(LOCK + step % 4 * 64, 8, Mode::ReadWrite)
+        };
+        events.push(event(thread, 30, Op::Access(add)));
+        for place in 0..3 {
+            let address = ARRAY + u64::from(thread) * 4096 + (run + u64::from(place)) % 500 * 8;
+            events.push(plain(thread, 31 + place, address, 8, Mode::Write));
+        }
+    }
+}
+
+/// Bytes and words mixed in one buffer of each thread.
+fn mixed_sizes(thread: u32, run: u64, events: &mut Vec<Event>) {
+    let base = ARRAY + u64::from(thread) * 0x1_0000;
+    for step in 0..RUN as u64 / 4 {
+        let at = base + (run * (RUN as u64 / 4) + step) % 4000 * 16;
+        events.push(plain(thread, 40, at, 1, Mode::Read));
+        events.push(plain(thread, 41, at + 1, 1, Mode::Write));
+        events.push(plain(thread, 42, at + 4, 4, Mode::Read));
+        events.push(plain(thread, 43, at + 8, 8, Mode::Write));
+    }
+}
+
+/// Pages copied with `memcpy`, 200 bytes at a time.
+fn copies(thread: u32, run: u64, events: &mut Vec<Event>) {
+    let base = ARRAY + u64::from(thread) * 0x10_0000;
+    for step in 0..RUN as u64 / 2 {
+        let at = (run * (RUN as u64 / 2) + step) % 2000 * 200;
+        events.push(plain(thread, 50, base + at, 200, Mode::Read));
+        events.push(plain(thread, 51, base + 0x8_0000 + at, 200, Mode::Write));
+    }
+}
+
+const KERNELS: [(&str, Kernel); 7] = [
+    ("sweep", sweep),
+    ("shared-read", shared_read),
+    ("pointer-chase", pointer_chase),
+    ("locked", locked),
+    ("atomics", atomics),
+    ("mixed-sizes", mixed_sizes),
+    ("copies", copies),
+];
+
+/// The processor time of this thread, which a busy machine does not stretch as much as the clock.
+fn cpu_seconds() -> f64 {
+    let told = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    let nanoseconds: f64 = told.split(' ').next().and_then(|text| text.parse().ok()).unwrap_or(0.0);
+    nanoseconds / 1e9
+}
+
+fn main() {
+    let millions: usize = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(10);
+    let only = std::env::args().nth(2);
+    println!(
+        "{:14} {:>9} {:>8} {:>7} {:>9} {:>7}",
+        "kernel", "Mevents/s", "ns", "races", "memory MB", "sweeps"
+    );
+    for (name, kernel) in
+        KERNELS.into_iter().filter(|&(name, _)| only.as_ref().is_none_or(|only| only == name))
+    {
+        let mut events = Vec::with_capacity(millions * 1_000_000 + 200_000);
+        let mut run = 0;
+        while events.len() < millions * 1_000_000 {
+            (0..THREADS).for_each(|thread| kernel(thread, run, &mut events));
+            run += 1;
+        }
+        let mut hb = Hb::new(Options::default());
+        let mut sink = Count(0);
+        let start = cpu_seconds();
+        for event in &events {
+            hb.step(black_box(event), &mut sink);
+        }
+        let seconds = cpu_seconds() - start;
+        let rate = events.len() as f64 / seconds / 1e6;
+        let memory = hb.memory() as f64 / 1e6;
+        println!(
+            "{name:14} {rate:9.1} {:8.2} {:7} {memory:9.1} {:7}",
+            1e3 / rate,
+            hb.counts().racy_events,
+            hb.counts().sweeps
+        );
+    }
+}
