@@ -1,6 +1,6 @@
 //! The hash behind the reader's tables: deterministic, and cheap for small keys.
 //!
-//! Invariant: no result depends on the order of a hash table; nothing iterates over one.
+//! Invariant: no result depends on the order of a hash table.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};

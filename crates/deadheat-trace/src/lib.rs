@@ -11,6 +11,7 @@
 #![deny(missing_docs)]
 
 mod binary;
+pub mod census;
 mod error;
 mod hash;
 mod source;
@@ -18,6 +19,7 @@ mod summary;
 pub mod tables;
 mod text;
 mod trace;
+pub mod wellformed;
 
 pub use binary::Writer;
 pub use error::{At, Error, ErrorKind};

@@ -115,7 +115,7 @@ fn eight(text: &[u8], at: usize) -> Option<u64> {
 /// The position of the first `byte` among the eight.
 #[inline(always)]
 fn first(eight: u64, byte: u8) -> Option<usize> {
-    let zero = eight ^ ONES * u64::from(byte);
+    let zero = eight ^ (ONES * u64::from(byte));
     let found = zero.wrapping_sub(ONES) & !zero & (ONES << 7);
     (found != 0).then_some(found.trailing_zeros() as usize / 8)
 }
