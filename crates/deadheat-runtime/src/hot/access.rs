@@ -23,11 +23,15 @@ pub(crate) unsafe extern "C" fn on_access<const KIND: u16>(address: usize, pc: u
     // SAFETY: `current` gives the calling thread's own state.
     unsafe {
         let state = &mut *thread;
-        if state.top != state.clean || state.busy != 0 {
-            return log::plain(thread, key, address as u64);
+        if state.busy != 0 {
+            return log::plain_nested(thread, key, address as u64);
         }
+        // From here on a handler records elsewhere, so what is found now stays true.
         state.busy = 1;
         compiler_fence(Ordering::SeqCst);
+        if state.top != state.clean {
+            return log::plain_unpredicted(thread, key, address as u64);
+        }
         let Some(packed) = state.predictor.encode_predicted(key, address as u64) else {
             return log::plain_unpredicted(thread, key, address as u64);
         };
@@ -56,10 +60,14 @@ pub(crate) unsafe extern "C" fn on_entry(call: usize, stack: usize) {
             state.too_deep += 1;
             return;
         }
-        // A handler may come between the two: it must not take this frame for its own.
+        // A handler may come before any of the three: before the second it uses this frame for its
+        // own functions, after it it may tell the trace of this one.
+        let entered = Frame { call: call as u64, stack: stack as u64 };
+        frame.write_volatile(entered);
+        compiler_fence(Ordering::SeqCst);
         state.top = frame.add(1);
         compiler_fence(Ordering::SeqCst);
-        *frame = Frame { call: call as u64, stack: stack as u64 };
+        frame.write_volatile(entered);
     }
 }
 

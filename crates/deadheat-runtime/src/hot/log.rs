@@ -26,13 +26,13 @@ pub(crate) fn next_stamp() -> u64 {
 /// Room that one event and its stamp, extra number and the eight bytes of a wide store may need.
 pub(crate) const ROOM: usize = MAX_EVENT + 32;
 
-/// Records an access when the quick way does not apply.
+/// Records an access of a handler that interrupted a hook.
 ///
 /// # Safety
 /// `thread` is the calling thread's.
 #[cold]
 #[inline(never)]
-pub(crate) unsafe fn plain(thread: *mut Thread, key: Key, address: u64) {
+pub(crate) unsafe fn plain_nested(thread: *mut Thread, key: Key, address: u64) {
     // SAFETY: the caller's promise.
     unsafe {
         if (*thread).internal != 0 || ignored(thread, key.kind()) {
@@ -44,16 +44,18 @@ pub(crate) unsafe fn plain(thread: *mut Thread, key: Key, address: u64) {
     }
 }
 
-/// Records an access that the codec did not predict; `busy` is set already.
+/// Records an access when the quick way does not apply; `busy` is set already.
 ///
 /// # Safety
-/// `thread` is the calling thread's, and its stack is told.
+/// `thread` is the calling thread's.
 #[cold]
 #[inline(never)]
 pub(crate) unsafe fn plain_unpredicted(thread: *mut Thread, key: Key, address: u64) {
     // SAFETY: the caller's promise.
     unsafe {
-        append(thread, key, address, None, None);
+        if (*thread).internal == 0 && !ignored(thread, key.kind()) {
+            append(thread, key, address, None, None);
+        }
         compiler_fence(Ordering::SeqCst);
         (*thread).busy = 0;
     }
@@ -97,9 +99,34 @@ pub(crate) unsafe fn stream_of(thread: *mut Thread) -> Option<*mut Thread> {
             return Some(thread);
         }
         let nested = cold::threads::nested(thread)?;
-        // A handler that interrupts the recording of another handler has no stream: its
-        // accesses are lost, its effects on the program are not.
-        ((*nested).busy == 0).then_some(nested)
+        if (*nested).busy != 0 {
+            // A handler that interrupts the recording of another handler has no stream: its
+            // accesses are lost, its effects on the program are not.
+            return None;
+        }
+        mark_time(nested);
+        Some(nested)
+    }
+}
+
+/// Places a stream in time: what follows is of now and not of its last stamp, since which the
+/// thread may have synchronised in its other stream.
+unsafe fn mark_time(stream: *mut Thread) {
+    // SAFETY: `stream` is the calling thread's.
+    unsafe {
+        let _busy = Busy::new(stream);
+        let state = &mut *stream;
+        if state.at.is_null() {
+            return;
+        }
+        let mut record = [0u8; MAX_EVENT];
+        record[0] = tag::STAMP;
+        state.stamp = next_stamp();
+        let len = put_varint(state.stamp, &mut record, 1);
+        store(state, &record[..len]);
+        if state.at > state.limit {
+            cold::block::next(stream);
+        }
     }
 }
 
@@ -151,30 +178,32 @@ pub(crate) fn range(pc: usize, access: &Access) {
     // SAFETY: `current` gives the calling thread's own state.
     unsafe {
         let state = &mut *thread;
-        if state.top == state.clean && state.busy == 0 && access.size < ONE_BYTE {
-            state.busy = 1;
-            compiler_fence(Ordering::SeqCst);
-            let Some(packed) = state.predictor.encode_predicted(key, access.address) else {
-                return range_unpredicted(thread, key, access);
-            };
-            // At most seven bytes and the size: one store.
-            state.at.cast::<u64>().write_unaligned(packed.bits | access.size << (8 * packed.len));
-            state.at = state.at.add(packed.len as usize + 1);
-            compiler_fence(Ordering::SeqCst);
-            state.busy = 0;
-            if state.at > state.limit {
-                block_full(thread);
-            }
-            return;
+        if state.busy != 0 {
+            return range_nested(thread, key, access);
         }
-        range_of(thread, key, access);
+        state.busy = 1;
+        compiler_fence(Ordering::SeqCst);
+        if state.top != state.clean || access.size >= ONE_BYTE {
+            return range_unpredicted(thread, key, access);
+        }
+        let Some(packed) = state.predictor.encode_predicted(key, access.address) else {
+            return range_unpredicted(thread, key, access);
+        };
+        // At most seven bytes and the size: one store.
+        state.at.cast::<u64>().write_unaligned(packed.bits | access.size << (8 * packed.len));
+        state.at = state.at.add(packed.len as usize + 1);
+        compiler_fence(Ordering::SeqCst);
+        state.busy = 0;
+        if state.at > state.limit {
+            block_full(thread);
+        }
     }
 }
 
-/// Records an access to a range when the quick way does not apply.
+/// Records an access to a range by a handler that interrupted a hook.
 #[cold]
 #[inline(never)]
-unsafe fn range_of(thread: *mut Thread, key: Key, access: &Access) {
+unsafe fn range_nested(thread: *mut Thread, key: Key, access: &Access) {
     // SAFETY: `thread` is the calling thread's.
     unsafe {
         if (*thread).internal != 0 || ignored(thread, key.kind()) {
@@ -186,13 +215,15 @@ unsafe fn range_of(thread: *mut Thread, key: Key, access: &Access) {
     }
 }
 
-/// Records an access to a range that the codec did not predict; `busy` is set already.
+/// Records an access to a range when the quick way does not apply; `busy` is set already.
 #[cold]
 #[inline(never)]
 unsafe fn range_unpredicted(thread: *mut Thread, key: Key, access: &Access) {
-    // SAFETY: `thread` is the calling thread's, and its stack is told.
+    // SAFETY: `thread` is the calling thread's.
     unsafe {
-        append(thread, key, access.address, Some(access.size), None);
+        if (*thread).internal == 0 && !ignored(thread, key.kind()) {
+            append(thread, key, access.address, Some(access.size), None);
+        }
         compiler_fence(Ordering::SeqCst);
         (*thread).busy = 0;
     }
