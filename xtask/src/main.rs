@@ -1,6 +1,30 @@
-//! The project's own chores: `cargo xtask CHORE`.
+//! The project's own chores: `cargo xtask CHORE`. A table; each chore is a module.
 
-fn main() -> std::process::ExitCode {
-    eprintln!("usage: cargo xtask tidy|accept NAME");
-    std::process::ExitCode::from(2)
+#![forbid(unsafe_code)]
+
+mod bench;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+/// A chore: its name, what it does in a line, and its work.
+type Chore = (&'static str, &'static str, fn(&[OsString]) -> ExitCode);
+
+const CHORES: &[Chore] = &[
+    ("bench", "measure against native runs, TSan and RAPID: kernels, std, real", bench::run),
+];
+
+fn main() -> ExitCode {
+    let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
+    let named = arguments.first().and_then(|name| CHORES.iter().find(|chore| name == chore.0));
+    match named {
+        Some(chore) => chore.2(&arguments[1..]),
+        None => {
+            eprintln!("usage: cargo xtask CHORE");
+            for (name, what, _) in CHORES {
+                eprintln!("  {name:8} {what}");
+            }
+            ExitCode::from(2)
+        }
+    }
 }

@@ -1,0 +1,99 @@
+//! `cargo xtask bench`: measures recording and analysis beside the tools that one would use instead.
+//!
+//! Everything is measured within one run and told as ratios pair by pair: the tools take turns, so that
+//! a machine whose speed drifts spoils no comparison. Times and memory are the operating system's own
+//! accounting of finished processes.
+
+mod compare;
+mod kernels;
+mod measure;
+mod options;
+mod real;
+mod recording;
+mod statistic;
+mod std_text;
+mod table;
+mod tell;
+mod tools;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use options::Options;
+
+/// What stops a bench: a sentence, and the exit code that goes with it.
+pub(crate) struct Stop {
+    /// 2 wrong usage, 69 something is missing, 70 a measurement failed.
+    pub(crate) code: u8,
+    /// What is wrong and what to do.
+    pub(crate) why: String,
+}
+
+impl Stop {
+    /// The command line cannot be meant so.
+    pub(crate) fn usage(why: impl Into<String>) -> Stop {
+        Stop { code: 2, why: why.into() }
+    }
+
+    /// Something has to be installed first.
+    pub(crate) fn missing(why: impl Into<String>) -> Stop {
+        Stop { code: 69, why: why.into() }
+    }
+
+    /// A step failed.
+    pub(crate) fn failed(why: impl Into<String>) -> Stop {
+        Stop { code: 70, why: why.into() }
+    }
+}
+
+/// Either a value or why there is none.
+pub(crate) type Outcome<T> = Result<T, Stop>;
+
+const USAGE: &str = "\
+usage: cargo xtask bench [kernels] [OPTIONS]   our own kernels: native, TSan, deadheat
+       cargo xtask bench real [OPTIONS]        pigz, pbzip2, xz, zstd, leveldb from source packages
+       cargo xtask bench std [OPTIONS]         `hb` on a large STD text, beside RAPID
+
+  --pairs N         rounds of each comparison (default 7)
+  --only A,B        only the kernels or programs of these names
+  --cc NAME         compiler of everything that is built: clang-19 (default) or gcc
+  --deadheat PATH   the command under test (default: built here, in release mode)
+  --output DIR      where to build, run and leave the results (default: target/bench, target/real)
+  --timeout SECONDS bound on each single run (default 300)
+  --threads N       threads of each kernel or program (default 2)
+kernels:
+  --off             also run with the hooks linked in but told to do nothing
+real:
+  --megabytes N     size of the generated input, scaled for each program (default 40)
+  --suite NAME      a further suite to look for sources in (default trixie)
+std:
+  --events N        size of the generated trace (default 1000000)
+  --generator PATH  the script that makes the trace: PATH -n EVENTS -t THREADS --seed S -o FILE
+  --rapid COMMAND   command line of RAPID's FastTrack, `{}` stands for the trace";
+
+/// Runs the chore.
+pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
+    if arguments.first().is_some_and(|name| name == measure::NAME) {
+        return measure::child(&arguments[1..]);
+    }
+    match Options::parse(arguments).and_then(dispatch) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(stop) => {
+            eprintln!("bench: {}", stop.why);
+            ExitCode::from(stop.code)
+        }
+    }
+}
+
+fn dispatch(options: Options) -> Outcome<()> {
+    match options.subject.as_str() {
+        "help" => {
+            println!("{USAGE}");
+            Ok(())
+        }
+        "kernels" => kernels::run(&options),
+        "real" => real::run(&options),
+        "std" => std_text::run(&options),
+        other => Err(Stop::usage(format!("no bench is called {other}\n{USAGE}"))),
+    }
+}

@@ -1,0 +1,144 @@
+//! The command line of `cargo xtask bench`.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::{Outcome, Stop};
+
+/// What is measured, and how.
+pub(crate) struct Options {
+    /// `kernels`, `real`, `std` or `help`.
+    pub(crate) subject: String,
+    /// Rounds of each comparison.
+    pub(crate) pairs: usize,
+    /// If not empty: only these.
+    pub(crate) only: Vec<String>,
+    /// The C compiler.
+    pub(crate) cc: String,
+    /// The command under test, if not the one that is built here.
+    pub(crate) deadheat: Option<PathBuf>,
+    /// Where to work, if not in the usual folder.
+    pub(crate) output: Option<PathBuf>,
+    /// Bound on a single run.
+    pub(crate) timeout: Duration,
+    /// Threads of each program.
+    pub(crate) threads: usize,
+    /// Also measure hooks that only return.
+    pub(crate) off: bool,
+    /// Size of the input of real programs.
+    pub(crate) megabytes: usize,
+    /// A further suite to look for sources in.
+    pub(crate) suite: String,
+    /// Size of the STD trace.
+    pub(crate) events: usize,
+    /// What makes the STD trace.
+    pub(crate) generator: Option<PathBuf>,
+    /// RAPID's command line.
+    pub(crate) rapid: Option<String>,
+}
+
+impl Options {
+    /// Reads the command line.
+    pub(crate) fn parse(arguments: &[OsString]) -> Outcome<Options> {
+        let mut options = Options {
+            subject: "kernels".to_owned(),
+            pairs: 7,
+            only: Vec::new(),
+            cc: "clang-19".to_owned(),
+            deadheat: None,
+            output: None,
+            timeout: Duration::from_secs(300),
+            threads: 2,
+            off: false,
+            megabytes: 40,
+            suite: "trixie".to_owned(),
+            events: 1_000_000,
+            generator: None,
+            rapid: None,
+        };
+        let mut words = arguments.iter().map(|word| word.to_string_lossy().into_owned());
+        let mut first = true;
+        while let Some(word) = words.next() {
+            match word.as_str() {
+                "-h" | "--help" => options.subject = "help".to_owned(),
+                "--off" => options.off = true,
+                option if option.starts_with("--") => {
+                    let value = words.next().ok_or_else(|| Stop::usage(format!("{option} needs a value")))?;
+                    options.set(option, value)?;
+                }
+                name if first => options.subject = name.to_owned(),
+                other => return Err(Stop::usage(format!("what is meant by {other}? see --help"))),
+            }
+            first = false;
+        }
+        Ok(options)
+    }
+
+    fn set(&mut self, option: &str, value: String) -> Outcome<()> {
+        match option {
+            "--pairs" => self.pairs = number(option, &value)?,
+            "--threads" => self.threads = number(option, &value)?,
+            "--timeout" => self.timeout = Duration::from_secs(number(option, &value)? as u64),
+            "--megabytes" => self.megabytes = number(option, &value)?,
+            "--events" => self.events = number(option, &value)?,
+            "--only" => self.only = value.split(',').map(str::to_owned).collect(),
+            "--cc" => self.cc = value,
+            "--suite" => self.suite = value,
+            "--deadheat" => self.deadheat = Some(value.into()),
+            "--output" => self.output = Some(value.into()),
+            "--generator" => self.generator = Some(value.into()),
+            "--rapid" => self.rapid = Some(value),
+            _ => return Err(Stop::usage(format!("no option is called {option}; see --help"))),
+        }
+        Ok(())
+    }
+
+    /// Whether this kernel or program is to be measured.
+    pub(crate) fn wants(&self, name: &str) -> bool {
+        self.only.is_empty() || self.only.iter().any(|only| only == name)
+    }
+
+    /// The C++ compiler that belongs to the C compiler.
+    pub(crate) fn cxx(&self) -> String {
+        match self.cc.strip_prefix("clang") {
+            Some(version) => format!("clang++{version}"),
+            None => self.cc.replacen("gcc", "g++", 1),
+        }
+    }
+}
+
+fn number(option: &str, value: &str) -> Outcome<usize> {
+    match value.parse() {
+        Ok(number) if number > 0 => Ok(number),
+        _ => Err(Stop::usage(format!("{option} needs a number above zero, not {value}"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(words: &[&str]) -> Outcome<Options> {
+        Options::parse(&words.iter().map(OsString::from).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn options_are_read_and_wrong_ones_refused() {
+        let Ok(options) = parse(&["real", "--pairs", "3", "--only", "xz,zstd", "--cc", "gcc"]) else {
+            panic!("well formed")
+        };
+        assert_eq!((options.subject.as_str(), options.pairs), ("real", 3));
+        assert!(options.wants("xz") && !options.wants("pigz"));
+        assert_eq!(options.cxx(), "g++");
+        for wrong in [&["--pairs", "0"][..], &["--pairs"], &["--speed", "9"], &["real", "std"]] {
+            assert_eq!(parse(wrong).err().map(|stop| stop.code), Some(2), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn the_cplusplus_compiler_follows() {
+        let Ok(options) = parse(&[]) else { panic!("well formed") };
+        assert_eq!(options.cxx(), "clang++-19");
+    }
+}

@@ -1,0 +1,92 @@
+//! Building a fetched program three times, each in a copy of its own.
+//!
+//! The three builds run the same commands; they differ in what `CC` and `CXX` are, and the third is
+//! run by `deadheat build`.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use crate::bench::compare::Build;
+use crate::bench::measure::create;
+use crate::bench::tools::{Tools, first_line, make_folder};
+use crate::bench::{Outcome, Stop};
+
+use super::program::Program;
+
+/// Says what to install if something that a build needs is not there.
+pub(crate) fn check_needs(programs: &[&Program]) -> Outcome<()> {
+    let all = programs.iter().flat_map(|program| program.needs);
+    let mut missing: Vec<&str> = all.copied().filter(|package| !installed(package)).collect();
+    missing.sort_unstable();
+    missing.dedup();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    Err(Stop::missing(format!("these are needed first: apt-get install {}", missing.join(" "))))
+}
+
+fn installed(package: &str) -> bool {
+    first_line("dpkg-query", &["-W", "-f", "${db:Status-Status}", package])
+        .is_some_and(|text| text == "installed")
+}
+
+/// Builds it natively, with TSan and through deadheat; tells how long each took.
+pub(crate) fn all(program: &Program, tools: &Tools, source: &Path, place: &Path) -> Outcome<String> {
+    let mut seconds = Vec::new();
+    for build in Build::ALL {
+        let folder = place.join(build.name());
+        make_folder(&folder)?;
+        let copy = folder.join("source");
+        if copy.exists() {
+            fs::remove_dir_all(&copy)
+                .map_err(|e| Stop::failed(format!("cannot remove {}: {e}", copy.display())))?;
+        }
+        let status = Command::new("cp").arg("-a").arg(source).arg(&copy).status();
+        if !status.is_ok_and(|status| status.success()) {
+            return Err(Stop::failed(format!("cannot copy {} to {}", source.display(), copy.display())));
+        }
+        let started = Instant::now();
+        for words in program.build {
+            step(program, tools, build, words, &folder)?;
+        }
+        seconds.push(format!("{} {:.0} s", build.name(), started.elapsed().as_secs_f64()));
+    }
+    Ok(seconds.join(", "))
+}
+
+fn step(program: &Program, tools: &Tools, build: Build, words: &[&str], folder: &Path) -> Outcome<()> {
+    let mut command = match build {
+        Build::Deadheat => {
+            let mut command = Command::new(&tools.deadheat);
+            command.args(["build", "--"]).args(words);
+            command.env("DEADHEAT_CC", &tools.cc).env("DEADHEAT_CXX", &tools.cxx);
+            command
+        }
+        Build::Native | Build::Tsan => {
+            let flag = if build == Build::Tsan { " -fsanitize=thread" } else { "" };
+            let mut command = Command::new(words[0]);
+            command.args(&words[1..]);
+            command.env("CC", tools.cc.clone() + flag).env("CXX", tools.cxx.clone() + flag);
+            command
+        }
+    };
+    let flags = format!("-O2 -g {}", program.flags);
+    command.env("CFLAGS", flags.trim()).env("CXXFLAGS", flags.trim()).env_remove("DEADHEAT_WIRE");
+    let log = folder.join(format!("build-{}.log", words[0].trim_start_matches("./")));
+    let (output, errors) = (create(&log)?, create(&log.with_extension("errors"))?);
+    let status = command
+        .current_dir(folder.join("source"))
+        .stdin(Stdio::null())
+        .stdout(output)
+        .stderr(errors)
+        .status()
+        .map_err(|e| Stop::missing(format!("cannot run {}: {e}", words[0])))?;
+    if status.success() {
+        return Ok(());
+    }
+    let text = fs::read(log.with_extension("errors")).unwrap_or_default();
+    let tail = String::from_utf8_lossy(&text[text.len().saturating_sub(2000)..]).into_owned();
+    Err(Stop::failed(format!("{}, {} build, {words:?}: {status}\n{tail}", program.name, build.name())))
+}

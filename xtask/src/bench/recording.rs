@@ -1,0 +1,143 @@
+//! A finished recording: what it holds, what judging it costs, and what is found in it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::measure::{Cost, Run};
+use super::tools::{Tools, words};
+use super::{Outcome, Stop};
+
+/// Exit code: races were found.
+pub(crate) const RACES: i32 = 66;
+
+/// What a trace holds.
+#[derive(Clone, Copy, PartialEq, Default, Debug)]
+pub(crate) struct Content {
+    /// Records stored, a repeated one counted once.
+    pub(crate) events: u64,
+    /// Accesses that the program made, each repeat counted.
+    pub(crate) accesses: u64,
+    /// Size of the files.
+    pub(crate) bytes: u64,
+}
+
+impl Content {
+    /// Bytes on disk for each access that the program made.
+    pub(crate) fn bytes_per_access(self) -> f64 {
+        self.bytes as f64 / self.accesses as f64
+    }
+
+    /// As JSON.
+    pub(crate) fn json(self) -> Value {
+        json!({"events": self.events, "accesses": self.accesses, "bytes": self.bytes})
+    }
+}
+
+/// A trace, and the traces of the processes that the recorded one started.
+pub(crate) struct Recording {
+    first: PathBuf,
+    all: Vec<PathBuf>,
+}
+
+impl Recording {
+    /// The traces that a finished run left at `path` and `path.<pid>`.
+    pub(crate) fn at(path: &Path) -> Recording {
+        let folder = path.parent().unwrap_or(Path::new("."));
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+        let all = entries.filter(|entry| belongs(&name, entry)).collect();
+        Recording { first: path.to_owned(), all }
+    }
+
+    /// What the traces hold, all together.
+    pub(crate) fn content(&self, tools: &Tools) -> Outcome<Content> {
+        if !self.all.contains(&self.first) {
+            return Err(Stop::failed(format!("no trace was written to {}", self.first.display())));
+        }
+        let mut sum = Content::default();
+        for trace in &self.all {
+            let output = Command::new(&tools.deadheat)
+                .args(["trace", "info", "--format", "json"])
+                .arg(trace)
+                .output()
+                .map_err(|e| Stop::missing(format!("cannot run {}: {e}", tools.deadheat.display())))?;
+            let text = String::from_utf8_lossy(&output.stdout);
+            let info: Value =
+                text.lines().next().and_then(|line| serde_json::from_str(line).ok()).unwrap_or_default();
+            let count = |name: &str| {
+                info[name].as_u64().ok_or_else(|| {
+                    let why = String::from_utf8_lossy(&output.stderr);
+                    Stop::failed(format!("`trace info {}` tells no {name}: {why}", trace.display()))
+                })
+            };
+            sum.events += count("events")?;
+            sum.accesses += count("accesses_made")?;
+            sum.bytes += fs::metadata(trace).map_or(0, |data| data.len());
+        }
+        Ok(sum)
+    }
+
+    /// Judges the first process's trace by happens-before; the report is left at `report`.
+    pub(crate) fn judge(&self, tools: &Tools, report: &Path, timeout: Duration) -> Outcome<(Cost, usize)> {
+        let mut line = words(&[tools.deadheat.as_os_str()]);
+        line.extend(words(&["analyze", "--by", "hb", "--format", "json"]));
+        line.push(self.first.clone().into_os_string());
+        let run = Run {
+            words: line,
+            environment: Vec::new(),
+            folder: report.parent().unwrap_or(Path::new(".")).to_owned(),
+            output: report.to_owned(),
+            messages: report.with_extension("messages"),
+            timeout,
+        };
+        let cost = run.expect(&[0, RACES])?;
+        let text = fs::read_to_string(report).unwrap_or_default();
+        Ok((cost, text.lines().filter(|line| is_race(line)).count()))
+    }
+
+    /// Removes the traces.
+    pub(crate) fn remove(self) {
+        for trace in self.all {
+            let _ = fs::remove_file(trace);
+        }
+    }
+}
+
+/// Whether a file is the trace of that name or one of a process that it started: `NAME.<pid>`,
+/// `NAME.<pid>.<number>`.
+fn belongs(name: &str, file: &Path) -> bool {
+    let file = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    file.strip_prefix(name).is_some_and(|rest| {
+        rest.is_empty()
+            || rest.starts_with('.') && rest.bytes().all(|byte| byte == b'.' || byte.is_ascii_digit())
+    })
+}
+
+fn is_race(line: &str) -> bool {
+    serde_json::from_str::<Value>(line).is_ok_and(|value| value["type"] == "race")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_traces_of_started_processes_belong_to_it() {
+        for file in ["sort.trace", "sort.trace.4711", "sort.trace.4711.2"] {
+            assert!(belongs("sort.trace", Path::new("/t").join(file).as_path()), "{file}");
+        }
+        for file in ["sort.trace.json", "resort.trace", "sort"] {
+            assert!(!belongs("sort.trace", Path::new("/t").join(file).as_path()), "{file}");
+        }
+    }
+
+    #[test]
+    fn only_races_are_counted() {
+        assert!(is_race(r#"{"type":"race","id":"dh-1"}"#));
+        assert!(!is_race(r#"{"type":"summary","races":1}"#) && !is_race("race"));
+    }
+}

@@ -1,0 +1,90 @@
+//! Comparisons as tables.
+
+use serde_json::Value;
+
+use super::compare::{Comparison, each};
+use super::statistic::{Quartiles, geometric_mean};
+use super::table::{Table, mebibytes, millions, short, spread};
+
+/// Time and memory of each way to run.
+pub(crate) fn costs(comparisons: &[Comparison]) -> String {
+    let mut table = Table::new(&[
+        "program",
+        "native, CPU s",
+        "TSan / native, CPU",
+        "deadheat / native, CPU",
+        "deadheat / TSan, CPU",
+        "deadheat / TSan, elapsed",
+        "peak MiB: native, TSan, deadheat",
+    ]);
+    let mut means = [const { Vec::new() }; 4];
+    for c in comparisons {
+        let ratios = [
+            Comparison::cpu_ratio(&c.tsan, &c.native),
+            Comparison::cpu_ratio(&c.record, &c.native),
+            Comparison::cpu_ratio(&c.record, &c.tsan),
+            Comparison::elapsed_ratio(&c.record, &c.tsan),
+        ];
+        for (mean, ratio) in means.iter_mut().zip(ratios) {
+            mean.push(ratio.median);
+        }
+        let native = Quartiles::of(each(&c.native, |cost| cost.cpu)).median;
+        let peaks = [&c.native, &c.tsan, &c.record]
+            .map(|costs| mebibytes(Quartiles::of(each(costs, |cost| cost.peak)).median));
+        let mut row = vec![c.name.clone(), short(native)];
+        row.extend(ratios.map(spread));
+        row.push(peaks.join(", "));
+        table.row(row);
+    }
+    let mut row = vec!["geometric mean".to_owned(), String::new()];
+    row.extend(means.iter().map(|ratios| format!("**{}**", short(geometric_mean(ratios)))));
+    row.push(String::new());
+    table.row(row);
+    table.markdown()
+}
+
+/// What was recorded and found, and what judging it costs.
+pub(crate) fn contents(comparisons: &[Comparison]) -> String {
+    let mut table = Table::new(&[
+        "program",
+        "accesses, M",
+        "records, M",
+        "trace, MB",
+        "bytes an access",
+        "`hb`: M records / CPU s",
+        "`hb`: peak MiB",
+        "races: TSan, deadheat",
+    ]);
+    for c in comparisons {
+        let content = c.content();
+        table.row(vec![
+            c.name.clone(),
+            millions(content.accesses),
+            millions(content.events),
+            short(content.bytes as f64 / 1e6),
+            short(content.bytes_per_access()),
+            short(c.judged_per_second().median / 1e6),
+            mebibytes(Quartiles::of(each(&c.analysis, |cost| cost.peak)).median),
+            format!("{}, {}", c.tsan_races, c.races),
+        ]);
+    }
+    table.markdown()
+}
+
+/// What hooks cost that only return.
+pub(crate) fn off(comparisons: &[Comparison]) -> String {
+    let mut table = Table::new(&["program", "hooks off / native, CPU", "hooks off / native, elapsed"]);
+    for c in comparisons {
+        let (cpu, elapsed) =
+            (Comparison::cpu_ratio(&c.off, &c.native), Comparison::elapsed_ratio(&c.off, &c.native));
+        table.row(vec![c.name.clone(), spread(cpu), spread(elapsed)]);
+    }
+    table.markdown()
+}
+
+/// Everything as JSON.
+pub(crate) fn json(comparisons: &[Comparison], provenance: Value) -> String {
+    let all: Vec<Value> = comparisons.iter().map(Comparison::json).collect();
+    let whole = serde_json::json!({"provenance": provenance, "comparisons": all});
+    format!("{whole:#}\n")
+}
