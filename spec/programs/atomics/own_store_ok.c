@@ -1,0 +1,25 @@
+// A later relaxed store of the same thread ends its release sequence, as C++20 and C23 have it.
+#include <pthread.h>
+#include <stdatomic.h>
+#include "../order.h"
+
+int value;
+atomic_int flag;
+
+static void *writer(void *nothing) {
+    value = 1;
+    atomic_store_explicit(&flag, 1, memory_order_release);
+    atomic_fetch_add_explicit(&flag, 1, memory_order_relaxed);
+    dh_done(1);
+    return nothing;
+}
+
+int main(void) {
+    pthread_t thread;
+    pthread_create(&thread, 0, writer, 0);
+    dh_step(1);
+    if (atomic_load_explicit(&flag, memory_order_acquire) == 2)
+        dh_use(value);
+    pthread_join(thread, 0);
+    return 0;
+}

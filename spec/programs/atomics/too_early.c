@@ -1,0 +1,26 @@
+// An acquire load that read the value from before the release store learns nothing of it.
+#include <pthread.h>
+#include <stdatomic.h>
+#include "../order.h"
+
+int value;
+atomic_int flag;
+
+static void *writer(void *nothing) {
+    dh_step(1);
+    value = 1; //~ race 1: write
+    atomic_store_explicit(&flag, 1, memory_order_release);
+    dh_done(2);
+    return nothing;
+}
+
+int main(void) {
+    pthread_t thread;
+    pthread_create(&thread, 0, writer, 0);
+    atomic_load_explicit(&flag, memory_order_acquire);
+    dh_done(1);
+    dh_step(2);
+    dh_use(value); //~ race 1: read
+    pthread_join(thread, 0);
+    return 0;
+}

@@ -1,0 +1,20 @@
+// std::latch orders what came before its last count down before what follows a wait for it.
+//! std: c++20
+#include <latch>
+#include <thread>
+#include "../order.h"
+
+int value;
+std::latch latch{1};
+
+int main() {
+    std::thread thread([] {
+        latch.count_down();
+        value = 1; //~ race 1: write
+        dh_done(1);
+    });
+    latch.wait();
+    dh_step(1);
+    dh_use(value); //~ race 1: read
+    thread.join();
+}

@@ -1,0 +1,20 @@
+// std::counting_semaphore passes on what came before a release to the acquire that it lets through.
+//! std: c++20
+#include <semaphore>
+#include <thread>
+#include "../order.h"
+
+int value;
+std::counting_semaphore<4> semaphore{0};
+
+int main() {
+    std::thread thread([] {
+        value = 1;
+        semaphore.release();
+        dh_done(1);
+    });
+    semaphore.acquire();
+    dh_step(1);
+    dh_use(value);
+    thread.join();
+}

@@ -1,0 +1,20 @@
+// std::thread orders its arguments and its start before the thread, and the thread before its join.
+#include <thread>
+#include "../order.h"
+
+struct Work {
+    int input = 3, output = 0;
+};
+
+static void run(Work *work, int offset) {
+    work->output = work->input + offset;
+    dh_done(1);
+}
+
+int main() {
+    Work work;
+    std::thread thread(run, &work, 4);
+    dh_step(1);
+    thread.join();
+    dh_use(work.output);
+}

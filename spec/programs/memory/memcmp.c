@@ -1,0 +1,23 @@
+// memcmp reads both of its blocks.
+#include <pthread.h>
+#include <string.h>
+#include "../order.h"
+
+char one[64], other[64];
+unsigned long size = 32;
+
+static void *comparer(void *nothing) {
+    dh_use(memcmp(one, other, size)); //~ race 1: read, race 2: read
+    dh_done(1);
+    return nothing;
+}
+
+int main(void) {
+    pthread_t thread;
+    pthread_create(&thread, 0, comparer, 0);
+    dh_step(1);
+    one[31] = 1; //~ race 1: write
+    other[0] = 2; //~ race 2: write
+    pthread_join(thread, 0);
+    return 0;
+}

@@ -1,0 +1,24 @@
+// Numbers with a point and pointers are accessed like any other bytes.
+#include <pthread.h>
+#include "../order.h"
+
+double number, zero;
+void *pointer;
+
+static void *writer(void *nothing) {
+    number = zero; //~ race 1: write
+    pointer = &number; //~ race 2: write
+    dh_done(1);
+    return nothing;
+}
+
+int main(void) {
+    pthread_t thread;
+    pthread_create(&thread, 0, writer, 0);
+    dh_step(1);
+    double copy = number; //~ race 1: read
+    __asm__ volatile("" : : "x"(copy));
+    dh_use(pointer); //~ race 2: read
+    pthread_join(thread, 0);
+    return 0;
+}

@@ -1,0 +1,23 @@
+// Destructors that run after main are watched.
+#include <pthread.h>
+#include "../order.h"
+
+int value;
+pthread_t thread;
+
+__attribute__((destructor)) static void finish(void) {
+    pthread_join(thread, 0);
+    value = 2;
+}
+
+static void *writer(void *nothing) {
+    value = 1;
+    dh_done(1);
+    return nothing;
+}
+
+int main(void) {
+    pthread_create(&thread, 0, writer, 0);
+    dh_step(1);
+    return 0;
+}

@@ -1,0 +1,27 @@
+// A thread that a global's constructor started goes on beside main.
+#include <thread>
+#include "../order.h"
+
+int value;
+
+struct Service {
+    std::thread thread;
+    Service() : thread([] {
+        dh_step(1);
+        value = 1; //~ race 1: write
+        dh_done(2);
+    }) {}
+    ~Service() {
+        if (thread.joinable())
+            thread.join();
+    }
+};
+
+Service service;
+
+int main() {
+    dh_done(1);
+    dh_step(2);
+    dh_use(value); //~ race 1: read
+    service.thread.join();
+}
