@@ -1,23 +1,25 @@
 //! The runtime's own lock, for rare and short work only.
 //!
 //! Invariant: a holder never calls the program and never waits for another of these locks.
+//! Checked by a model checker in `tests/model.rs`.
 
-use core::sync::atomic::{AtomicU32, Ordering};
+use crate::sys::primitive::{AtomicU32, Ordering, yield_now};
 
-use crate::sys;
-
-/// A lock that spins and then yields.
+/// A lock that yields until it is free.
 pub(crate) struct Lock(AtomicU32);
 
 impl Lock {
-    pub(crate) const fn new() -> Lock {
-        Lock(AtomicU32::new(0))
+    constructor! {
+        /// A free lock.
+        pub(crate) fn new() -> Lock {
+            Lock(AtomicU32::new(0))
+        }
     }
 
     /// Waits for the lock.
     pub(crate) fn acquire(&self) {
         while self.0.compare_exchange_weak(0, 1, Ordering::Acquire, Ordering::Relaxed).is_err() {
-            sys::yield_now();
+            yield_now();
         }
     }
 

@@ -12,56 +12,19 @@ use deadheat_core::event::Op;
 use deadheat_core::kind::Kind;
 
 use super::log;
+use super::stripe::Stripe;
 use super::thread::{self, Busy, Thread};
 use crate::sys;
 
 /// Operations on 16 bytes at a time share a stripe, so that operations of different sizes on
 /// overlapping bytes are in one order.
-#[repr(align(64))]
-struct Stripe {
-    held: AtomicU32,
-    /// Counts operations that may have written.
-    writes: AtomicU64,
-}
-
+const BYTES_LOG2: usize = 4;
 const STRIPES: usize = 1024;
-static STRIPE: [Stripe; STRIPES] =
-    [const { Stripe { held: AtomicU32::new(0), writes: AtomicU64::new(0) } }; STRIPES];
+static STRIPE: [Stripe; STRIPES] = [const { Stripe::new() }; STRIPES];
 
 /// Frees all stripes, in a forked child whose other threads are gone.
 pub(crate) fn free_all() {
-    for stripe in &STRIPE {
-        stripe.held.store(0, Ordering::Relaxed);
-    }
-}
-
-struct Held(&'static Stripe);
-
-impl Held {
-    /// Takes the address's stripe. In a handler that interrupted a hook, which may hold it, only
-    /// if it is free: `None` otherwise.
-    fn take(address: usize, nested: bool) -> Option<Held> {
-        const SPINS: u32 = 100;
-        let stripe = &STRIPE[(address >> 4) % STRIPES];
-        let mut spins = 0;
-        while stripe.held.compare_exchange_weak(0, 1, Ordering::Acquire, Ordering::Relaxed).is_err() {
-            spins += 1;
-            if spins < SPINS {
-                sys::machine::pause();
-            } else if nested {
-                return None;
-            } else {
-                sys::yield_now();
-            }
-        }
-        Some(Held(stripe))
-    }
-}
-
-impl Drop for Held {
-    fn drop(&mut self) {
-        self.0.held.store(0, Ordering::Release);
-    }
+    STRIPE.iter().for_each(Stripe::free);
 }
 
 /// What an operation turned out to do.
@@ -96,18 +59,19 @@ unsafe fn record<R>(
     (pc, address, log2): (usize, usize, u16),
     operation: impl FnOnce() -> Outcome<R>,
 ) -> R {
-    let Some(held) = Held::take(address, nested) else { return operation().result };
+    // A handler that interrupted a hook must not wait for a stripe that the hook may hold.
+    let stripe = &STRIPE[(address >> BYTES_LOG2) % STRIPES];
+    let Some(held) = stripe.take(!nested) else { return operation().result };
     let outcome = operation();
     let key = Key::new(pc as u64, Kind::atomic(log2, outcome.mode, outcome.order));
-    let writes = &held.0.writes;
     // SAFETY: the caller's promise.
     unsafe {
         if outcome.mode.writes() {
-            writes.store(writes.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
-        } else if log::repeat(stream, key, address as u64, writes.load(Ordering::Relaxed)) {
+            held.wrote();
+        } else if log::repeat(stream, key, address as u64, held.writes()) {
             return outcome.result;
         }
-        let version = writes.load(Ordering::Relaxed);
+        let version = held.writes();
         let stamp = log::next_stamp();
         drop(held);
         log::append(stream, key, address as u64, None, Some(stamp));

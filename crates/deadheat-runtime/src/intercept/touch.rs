@@ -10,10 +10,11 @@ use crate::hot::log;
 /// Whether a call from before `pc` is the program's. Linked statically, the C library's calls
 /// among its own functions pass through the interceptors, too, and what it does under its own
 /// locks is its own business. There the runtime is linked behind the program's objects and in
-/// front of the C library.
+/// front of the C library; if it is not, nothing is left out.
 #[inline(always)]
 fn from_program(pc: usize) -> bool {
-    weak_address!("__real_memcpy") == 0 || pc < behind_program as *const () as usize
+    let end = behind_program as *const () as usize;
+    weak_address!("__real_memcpy") == 0 || pc < end || weak_address!("main") > end
 }
 
 /// A function of the runtime, for its address.

@@ -10,6 +10,9 @@ pub(crate) mod machine;
 #[macro_use]
 pub(crate) mod real;
 
+#[macro_use]
+pub(crate) mod primitive;
+
 pub(crate) mod c;
 pub(crate) mod calls;
 mod memory;

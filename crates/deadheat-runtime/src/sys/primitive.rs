@@ -1,0 +1,15 @@
+//! The atomics and waits of the runtime's own locks, in one place so that a model checker can put
+//! its own in their stead: `tests/model.rs` includes the files that use them.
+
+pub(crate) use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+pub(crate) use super::calls::yield_now;
+pub(crate) use super::machine::pause;
+
+/// Makes a constructor usable in statics. (A model checker's atomics cannot be made in constants.)
+macro_rules! constructor {
+    ($(#[$doc:meta])* $visible:vis fn $name:ident() -> $type:ty $body:block) => {
+        $(#[$doc])*
+        $visible const fn $name() -> $type $body
+    };
+}
