@@ -2,7 +2,9 @@
 
 #![forbid(unsafe_code)]
 
+mod accept;
 mod bench;
+mod tidy;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -11,7 +13,9 @@ use std::process::ExitCode;
 type Chore = (&'static str, &'static str, fn(&[OsString]) -> ExitCode);
 
 const CHORES: &[Chore] = &[
+    ("accept", "run acceptance lines at full count: watch", accept::run),
     ("bench", "measure against native runs, TSan and RAPID: kernels, std, real", bench::run),
+    ("tidy", "check the rules of the house", tidy::run),
 ];
 
 fn main() -> ExitCode {
