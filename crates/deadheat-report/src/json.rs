@@ -52,15 +52,16 @@ struct Head {
     schema: Option<u32>,
 }
 
-/// Reads a report. `file` names it in errors.
+/// Reads reports. `file` names the file in errors. It may hold several, one behind the other:
+/// one for each process of a run.
 ///
 /// # Errors
 /// A line is not of the schema, the first is no `run` or of a later version, or the file ends
-/// before its `summary`.
-pub fn read(file: &str, input: impl BufRead) -> Result<Report, ReadError> {
-    let mut report = Report::default();
+/// before a `summary`.
+pub fn read(file: &str, input: impl BufRead) -> Result<Vec<Report>, ReadError> {
+    let mut reports = Vec::new();
+    let mut open: Option<Report> = None;
     let mut number = 0;
-    let mut ended = false;
     let error = |line: u64, reason: String| ReadError { file: file.to_owned(), line, reason };
     for text in input.lines() {
         number += 1;
@@ -70,33 +71,35 @@ pub fn read(file: &str, input: impl BufRead) -> Result<Report, ReadError> {
         }
         let head: Head =
             serde_json::from_str(&text).map_err(|cause| error(number, format!("no report line: {cause}")))?;
-        check_place(&head, number, ended).map_err(|reason| error(number, reason))?;
-        match serde_json::from_str(&text).map_err(|cause| error(number, cause.to_string()))? {
+        check_place(&head, open.is_some()).map_err(|reason| error(number, reason))?;
+        let line = serde_json::from_str(&text).map_err(|cause| error(number, cause.to_string()))?;
+        let report = open.get_or_insert_default();
+        match line {
             Line::Run(run) => report.run = *run,
             Line::Race(race) => report.races.push(*race),
             Line::Finding(finding) => report.findings.push(*finding),
             Line::Summary(summary) => {
                 report.summary = *summary;
-                ended = true;
+                reports.extend(open.take());
             }
         }
     }
-    if ended { Ok(report) } else { Err(error(number + 1, "the report ends without its summary".to_owned())) }
+    if open.is_some() || reports.is_empty() {
+        return Err(error(number + 1, "the report ends without its summary".to_owned()));
+    }
+    Ok(reports)
 }
 
-fn check_place(head: &Head, line: u64, ended: bool) -> Result<(), String> {
-    if ended {
-        return Err("nothing may follow the summary".to_owned());
-    }
-    match (line, head.kind.as_str(), head.schema) {
-        (1, "run", Some(schema)) if schema > SCHEMA => {
+/// Whether a line of this head may stand here: within a report or between two.
+fn check_place(head: &Head, within: bool) -> Result<(), String> {
+    match (within, head.kind.as_str(), head.schema) {
+        (false, "run", Some(schema)) if schema > SCHEMA => {
             Err(format!("schema {schema} is of a later version of deadheat; this one reads {SCHEMA}"))
         }
-        (1, "run", Some(_)) => Ok(()),
-        (1, "run", None) => Err("the run line has no schema".to_owned()),
-        (1, _, _) => Err("the first line must be of type `run`".to_owned()),
-        (_, "run", _) => Err("only the first line may be of type `run`".to_owned()),
-        (_, "race" | "finding" | "summary", _) => Ok(()),
-        (_, kind, _) => Err(format!("unknown type `{kind}`")),
+        (false, "run", Some(_)) | (true, "race" | "finding" | "summary", _) => Ok(()),
+        (false, "run", None) => Err("the run line has no schema".to_owned()),
+        (false, _, _) => Err("a report must begin with a line of type `run`".to_owned()),
+        (true, "run", _) => Err("the report before this `run` has no summary".to_owned()),
+        (true, kind, _) => Err(format!("unknown type `{kind}`")),
     }
 }

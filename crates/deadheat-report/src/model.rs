@@ -56,6 +56,9 @@ pub struct Run {
     pub folder: String,
     /// The program's and its libraries' files.
     pub modules: Vec<Module>,
+    /// When the newest instrumented module was built, in seconds since 1970.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub built: Option<u64>,
     /// How it was watched: `record`, `import`, …
     pub mode: String,
     /// The trace that was read, if one was.

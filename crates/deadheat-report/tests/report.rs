@@ -355,7 +355,7 @@ fn json_lines() {
         {"type":"summary","races":1,"grades":{"observed":1},"occurrences":3,"suppressed":0,"findings":0,"notes":[]}
     "#]].assert_eq(&text);
     let again = json::read("r.jsonl", text.as_bytes()).expect("what was written can be read");
-    assert_eq!(again, report);
+    assert_eq!(again, [report]);
 }
 
 #[test]
@@ -364,14 +364,14 @@ fn what_cannot_be_read_is_told_by_line() {
     for (input, error) in [
         ("", "r:1: the report ends without its summary"),
         ("{}\n", "r:1: no report line: missing field `type` at line 1 column 2"),
-        ("{\"type\":\"race\"}\n", "r:1: the first line must be of type `run`"),
+        ("{\"type\":\"race\"}\n", "r:1: a report must begin with a line of type `run`"),
         ("{\"type\":\"run\"}\n", "r:1: the run line has no schema"),
         (
             "{\"type\":\"run\",\"schema\":2}\n",
             "r:1: schema 2 is of a later version of deadheat; this one reads 1",
         ),
         (run, "r:2: the report ends without its summary"),
-        (&format!("{run}{run}"), "r:2: only the first line may be of type `run`"),
+        (&format!("{run}{run}"), "r:2: the report before this `run` has no summary"),
         (&format!("{run}\n{{\"type\":\"noise\"}}\n"), "r:3: unknown type `noise`"),
         (
             &format!("{run}{{\"type\":\"race\",\"id\":5}}\n"),
@@ -379,14 +379,14 @@ fn what_cannot_be_read_is_told_by_line() {
         ),
         (
             &format!("{run}{{\"type\":\"summary\"}}\n{{\"type\":\"race\"}}"),
-            "r:3: nothing may follow the summary",
+            "r:3: a report must begin with a line of type `run`",
         ),
     ] {
         let found = json::read("r", input.as_bytes()).expect_err(input).to_string();
         assert!(found.starts_with(error), "{found}\n{error}");
     }
     let plain = json::read("r", format!("{run}{{\"type\":\"summary\",\"later\":1}}\n").as_bytes());
-    assert_eq!(plain.expect("unknown fields are skipped").run.schema, 1);
+    assert_eq!(plain.expect("unknown fields are skipped")[0].run.schema, 1);
 }
 
 #[test]

@@ -33,6 +33,12 @@ pub(crate) enum Command {
     Build(cmd::drive::Args),
     /// Run a program, write a trace
     Record(cmd::record::Args),
+    /// Find the races of a recorded run
+    Analyze(cmd::analyze::Args),
+    /// Write a report in another form
+    Report(cmd::report::Args),
+    /// Look into a trace, or convert it from or to another format
+    Trace(cmd::trace::Args),
 }
 
 /// Options that every command takes.

@@ -21,7 +21,9 @@ pub(super) fn location(location: &Location, accesses: &[Access; 2]) -> String {
         [one, other] => format!("{one} and {other} bytes"),
     };
     match location {
-        Location::Global { symbol, offset: 0, size: whole, .. } if *whole == accesses[0].size => {
+        Location::Global { symbol, offset: 0, size: whole, .. }
+            if *whole == 0 || *whole == accesses[0].size =>
+        {
             format!("`{symbol}` ({size})")
         }
         Location::Global { symbol, offset, size: whole, .. } => {

@@ -1,8 +1,11 @@
 //! One file a command. Each has `Args`, what it takes, and `run`, what it does.
 
+pub(crate) mod analyze;
 pub(crate) mod cc;
 pub(crate) mod drive;
 pub(crate) mod record;
+pub(crate) mod report;
+pub(crate) mod trace;
 
 use crate::args::{Command, Common};
 use crate::compiler::Language;
@@ -15,5 +18,8 @@ pub(crate) fn run(command: Command, common: &Common) -> Result<Exit, Failure> {
         Command::Cxx(args) => cc::run(args.call(Language::Cxx)),
         Command::Build(args) => drive::run(args, common),
         Command::Record(args) => record::run(args, common),
+        Command::Analyze(args) => analyze::run(&args, common),
+        Command::Report(args) => report::run(&args, common),
+        Command::Trace(args) => trace::run(&args, common),
     }
 }

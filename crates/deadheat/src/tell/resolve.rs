@@ -121,7 +121,13 @@ impl<'a> Resolver<'a> {
                 let text = |text: &str| (!text.is_empty()).then(|| text.to_owned());
                 let number = |number: u32| (number > 0).then_some(number);
                 let (function, file) = (text(function), text(file));
-                Rc::new([Frame { function, file, line: number(line), column: number(column), ..Frame::default() }])
+                Rc::new([Frame {
+                    function,
+                    file,
+                    line: number(line),
+                    column: number(column),
+                    ..Frame::default()
+                }])
             }
         };
         self.frames.insert(place, Rc::clone(&frames));
@@ -193,10 +199,10 @@ impl<'a> Resolver<'a> {
         let module = self.module_name(id);
         let symbol = self.modules.get(id.0 as usize).and_then(|key| self.symbolizer.data(*key, inside));
         Some(match symbol {
-            Some(DataSymbol { name, offset, size }) => Location::Global { symbol: name, offset, size, module },
-            None => {
-                Location::Global { symbol: format!("{module}+{inside:#x}"), offset: 0, size: 0, module }
+            Some(DataSymbol { name, offset, size }) => {
+                Location::Global { symbol: name, offset, size, module }
             }
+            None => Location::Global { symbol: format!("{module}+{inside:#x}"), offset: 0, size: 0, module },
         })
     }
 
@@ -227,7 +233,9 @@ fn lock_name(location: &Location, address: u64) -> (String, String) {
         }
         Location::Heap { offset, frames, .. } => block_lock("heap block", *offset, frames),
         Location::Mapping { offset, frames, .. } => block_lock("mapping", *offset, frames),
-        Location::Stack { thread, .. } => (format!("lock on the stack of {thread}"), format!("stack:{thread}")),
+        Location::Stack { thread, .. } => {
+            (format!("lock on the stack of {thread}"), format!("stack:{thread}"))
+        }
         Location::Tls { thread, .. } => (format!("thread-local lock of {thread}"), format!("tls:{thread}")),
         Location::Named { name } => (name.clone(), name.clone()),
         Location::Unknown => (format!("lock {address:#x}"), "unknown".to_owned()),

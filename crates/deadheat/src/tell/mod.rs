@@ -1,0 +1,303 @@
+//! From a trace to what is told of it: drive the analyses, resolve what they found, group,
+//! suppress, write, and choose the exit code.
+//!
+//! Invariant: what was read before an error is told, then the error.
+
+mod collect;
+mod resolve;
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use deadheat_core::event::Op;
+use deadheat_detect::detector::Detector;
+use deadheat_detect::registry::{self, Analysis, Options};
+use deadheat_report::format::{FORMATS, Format, Style, named};
+use deadheat_report::group::Groups;
+use deadheat_report::model::{Grade, Module, Report, Run, SCHEMA, Summary};
+use deadheat_report::source::Files;
+use deadheat_report::suppress::Suppressions;
+use deadheat_trace::{Ending, Trace};
+
+use crate::args::Common;
+use crate::exit::{Context, Exit, Failure};
+use collect::Collector;
+use resolve::Resolver;
+
+/// How to judge a trace.
+#[derive(clap::Args)]
+pub(crate) struct Judging {
+    /// The analyses, separated by commas
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "hb", value_parser = analyses())]
+    by: Vec<String>,
+    /// List every unordered pair of places (more time and memory)
+    #[arg(long)]
+    all_pairs: bool,
+}
+
+/// In what form to write reports.
+#[derive(clap::Args)]
+pub(crate) struct Output {
+    /// The form of the report
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = formats())]
+    format: String,
+    /// Write the report to a file instead of standard error (text) or output (other formats)
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+/// What to tell of a run's races.
+#[derive(clap::Args)]
+pub(crate) struct Telling {
+    #[command(flatten)]
+    output: Output,
+    /// A file of suppressions in ThreadSanitizer's syntax; may be given several times
+    #[arg(long, value_name = "FILE")]
+    suppressions: Vec<PathBuf>,
+    /// List the suppressions that matched nothing
+    #[arg(long)]
+    unused_suppressions: bool,
+    /// From which grade of evidence on the exit code is 66
+    #[arg(long, value_name = "GRADE", default_value = "observed", value_parser = grades())]
+    fail_on: Grade,
+}
+
+fn analyses() -> PossibleValuesParser {
+    PossibleValuesParser::new(registry::ANALYSES.iter().map(|row| PossibleValue::new(row.name).help(row.doc)))
+}
+
+fn formats() -> PossibleValuesParser {
+    PossibleValuesParser::new(FORMATS.iter().map(|row| PossibleValue::new(row.name).help(row.about)))
+}
+
+fn grades() -> impl TypedValueParser<Value = Grade> {
+    let names = Grade::ALL.map(|grade| PossibleValue::new(grade.name()));
+    PossibleValuesParser::new(names)
+        .map(|name| Grade::ALL.into_iter().find(|grade| grade.name() == name).unwrap_or_default())
+}
+
+/// Judges traces, one report each, and tells them. The code is 66 or 0.
+pub(crate) fn traces(
+    traces: &[PathBuf],
+    judging: &Judging,
+    telling: &Telling,
+    common: &Common,
+) -> Result<Exit, Failure> {
+    let mut suppressions = read_suppressions(telling)?;
+    let mut reports = Vec::new();
+    let mut failure = None;
+    for path in traces {
+        let (report, broken) = match judge(path, judging, &mut suppressions) {
+            Ok(judged) => judged,
+            // Nothing of this trace could be read; the others are told all the same.
+            Err(unreadable) => {
+                failure.get_or_insert(unreadable);
+                continue;
+            }
+        };
+        reports.push(report);
+        if let Some(broken) = broken {
+            failure.get_or_insert(broken);
+        }
+    }
+    write(&reports, &telling.output, common)?;
+    if telling.unused_suppressions {
+        for row in suppressions.unused() {
+            anstream::eprintln!("deadheat: unused suppression: {row}");
+        }
+    }
+    match failure {
+        Some(failure) => Err(failure),
+        None if reports.iter().any(|report| fails(report, telling.fail_on)) => Ok(Exit::Races),
+        None => Ok(Exit::SUCCESS),
+    }
+}
+
+fn fails(report: &Report, from: Grade) -> bool {
+    report.races.iter().any(|race| race.grade >= from)
+        || report
+            .findings
+            .iter()
+            .any(|finding| finding.grade.unwrap_or_default() >= from.max(Grade::Observed))
+}
+
+/// Writes reports in the form that was asked for.
+pub(crate) fn write(reports: &[Report], output: &Output, common: &Common) -> Result<(), Failure> {
+    if reports.is_empty() {
+        return Ok(());
+    }
+    let format = named(&output.format)
+        .ok_or_else(|| Failure::usage(format!("there is no format `{}`", output.format)))?;
+    match &output.output {
+        None if format.for_people => write_all(reports, format, true, common, &mut anstream::stderr())
+            .context(|| "standard error".to_owned()),
+        None => write_all(reports, format, false, common, &mut io::BufWriter::new(io::stdout()))
+            .context(|| "standard output".to_owned()),
+        Some(path) => {
+            let what = || format!("cannot write {}", path.display());
+            let mut file = io::BufWriter::new(std::fs::File::create(path).context(what)?);
+            write_all(reports, format, false, common, &mut file).context(what)
+        }
+    }
+}
+
+fn write_all(
+    reports: &[Report],
+    format: &Format,
+    color: bool,
+    common: &Common,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    for report in reports {
+        if format.for_people && reports.len() > 1 {
+            writeln!(out, "deadheat: process {}: {}", report.run.pid.unwrap_or(0), report.run.program)?;
+        }
+        let sources = Files::new(&report.run.folder, report.run.built);
+        (format.write)(report, &Style { color, quiet: common.quiet, sources: &sources }, out)?;
+    }
+    out.flush()
+}
+
+fn read_suppressions(telling: &Telling) -> Result<Suppressions, Failure> {
+    let mut suppressions = Suppressions::default();
+    for path in &telling.suppressions {
+        let bytes = std::fs::read(path)
+            .map_err(|error| Failure::input(format!("cannot read {}: {error}", path.display())))?;
+        for warning in suppressions.read(&path.to_string_lossy(), &String::from_utf8_lossy(&bytes)) {
+            anstream::eprintln!("deadheat: warning: {warning}");
+        }
+    }
+    Ok(suppressions)
+}
+
+/// One analysis at work.
+struct Work {
+    analysis: &'static Analysis,
+    detector: Box<dyn Detector>,
+    found: Collector,
+}
+
+/// Judges one trace. The second value is what went wrong after part of it was read.
+fn judge(
+    path: &Path,
+    judging: &Judging,
+    suppressions: &mut Suppressions,
+) -> Result<(Report, Option<Failure>), Failure> {
+    let mut trace = Trace::open(path).map_err(|error| Failure::input(error.to_string()))?;
+    let options = Options { all_pairs: judging.all_pairs };
+    let mut works: Vec<Work> = judging
+        .by
+        .iter()
+        .filter_map(|name| registry::find(name))
+        .map(|analysis| Work { analysis, detector: (analysis.new)(options), found: Collector::default() })
+        .collect();
+    let mut hidden_calls = 0;
+    let driven = match &mut works[..] {
+        [Work { detector, found, .. }] => trace.drive(|event| {
+            hidden_calls += u64::from(matches!(event.op, Op::HiddenBegin));
+            detector.step(event, found);
+        }),
+        many => trace.drive(|event| {
+            hidden_calls += u64::from(matches!(event.op, Op::HiddenBegin));
+            many.iter_mut().for_each(|work| work.detector.step(event, &mut work.found));
+        }),
+    };
+    works.iter_mut().for_each(|work| work.detector.finish(&mut work.found));
+    let report = resolve(&trace, &works, hidden_calls, suppressions);
+    Ok((report, driven.err().map(|error| Failure::input(error.to_string()))))
+}
+
+/// The strength of an analysis's evidence.
+fn grade(analysis: &Analysis) -> Grade {
+    match analysis.name {
+        "hb" => Grade::Observed,
+        _ => Grade::Suspected,
+    }
+}
+
+fn resolve(trace: &Trace, works: &[Work], hidden_calls: u64, suppressions: &mut Suppressions) -> Report {
+    let folder = std::env::current_dir().unwrap_or_default();
+    let mut resolver = Resolver::new(trace.tables(), &folder);
+    let mut groups = Groups::default();
+    for work in works {
+        for kept in work.found.kept() {
+            let mut race = resolver.race(kept);
+            race.grade = grade(work.analysis);
+            race.by = vec![work.analysis.name.to_owned()];
+            groups.add(race);
+        }
+    }
+    let mut races = groups.into_races();
+    let all = races.len();
+    races.retain(|race| !suppressions.take_race(race));
+    let run = run_of(trace, works, hidden_calls, &folder);
+    let dropped = works.iter().map(|work| work.found.dropped()).sum();
+    let mut summary = Summary { suppressed: (all - races.len()) as u64, dropped, ..Summary::of(&races, &[]) };
+    summary.notes = notes(trace, &run);
+    summary.notes.extend(resolver.take_warnings());
+    Report { run, races, findings: Vec::new(), summary }
+}
+
+fn run_of(trace: &Trace, works: &[Work], hidden_calls: u64, folder: &Path) -> Run {
+    let (tables, summary) = (trace.tables(), trace.summary());
+    let recorded = trace.run().filter(|run| !run.imported);
+    let arguments = recorded.map_or(&[][..], |run| &run.arguments);
+    let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let modules = tables.modules.iter();
+    Run {
+        schema: SCHEMA,
+        deadheat: env!("CARGO_PKG_VERSION").to_owned(),
+        program: arguments.first().cloned().unwrap_or_default(),
+        arguments: arguments.get(1..).unwrap_or_default().to_vec(),
+        folder: folder.to_string_lossy().into_owned(),
+        modules: modules
+            .map(|(_, row)| Module { path: row.path.clone(), build_id: hex(&row.build_id) })
+            .collect(),
+        built: built(trace),
+        mode: if recorded.is_some() { "record" } else { "import" }.to_owned(),
+        trace: Some(trace.path().to_string_lossy().into_owned()),
+        seed: None,
+        started: recorded.map(|run| run.started / 1_000_000_000),
+        pid: recorded.map(|run| run.pid),
+        by: works.iter().map(|work| work.analysis.name.to_owned()).collect(),
+        threads: tables.threads.iter().count() as u64,
+        events: summary.events,
+        accesses: summary.accesses_made,
+        hidden_calls,
+    }
+}
+
+/// When the newest instrumented module was built, in seconds since 1970: sources changed after
+/// that are not those that ran.
+fn built(trace: &Trace) -> Option<u64> {
+    let modified = |path: &str| {
+        let time = std::fs::metadata(path).and_then(|about| about.modified()).ok()?;
+        time.duration_since(UNIX_EPOCH).ok().map(|since| since.as_secs())
+    };
+    let modules = trace.tables().modules.iter();
+    modules.filter(|(_, row)| row.instrumented).filter_map(|(_, row)| modified(&row.path)).max()
+}
+
+/// What the reader should know before trusting the counts.
+fn notes(trace: &Trace, run: &Run) -> Vec<String> {
+    let mut notes = Vec::new();
+    if run.accesses == 0 {
+        notes.push(
+            "no instrumented access was seen, so no race could be; build the program with `deadheat cc` or \
+             `deadheat c++`"
+                .to_owned(),
+        );
+    } else if run.threads < 2 {
+        notes.push("no second thread was seen, so nothing could race".to_owned());
+    }
+    match trace.summary().ending {
+        Ending::Clean => {}
+        Ending::Cut => notes.push("the trace ends early: the program was killed or broke off".to_owned()),
+        Ending::NoSpace => {
+            notes.push("the trace ends early: there was no space left to record in".to_owned());
+        }
+    }
+    notes
+}
