@@ -40,7 +40,7 @@ use cell::Cell;
 use crowd::{Crowds, Member, Sort};
 use judge::{Findings, Judge};
 use moments::{How, Moments};
-use shadow::Shadow;
+use shadow::{Shadow, Visitor};
 
 /// The least number of moments or crowds made between two sweeps.
 const SWEEP_AT_LEAST: usize = 1 << 16;
@@ -61,6 +61,8 @@ pub struct Hb {
     findings: Findings,
     all_pairs: bool,
     sweep_at_least: usize,
+    /// How many moments may be made before it is asked whether a sweep is due.
+    until_sweep: usize,
     counts: Counts,
 }
 
@@ -91,6 +93,7 @@ impl Hb {
             findings: Findings::default(),
             all_pairs: options.all_pairs,
             sweep_at_least: SWEEP_AT_LEAST,
+            until_sweep: 1,
             counts: Counts::default(),
         }
     }
@@ -131,8 +134,7 @@ impl Hb {
     /// Its simple model is [`Self::judge`], which does the same for any access.
     #[inline]
     fn quick(&mut self, event: &Event, access: &Access) -> bool {
-        let below = access.size.wrapping_sub(1);
-        if below > 7 || (access.size | access.address) & below != 0 {
+        if !is_aligned_word(access) {
             return false;
         }
         let log2 = access.size.trailing_zeros();
@@ -141,7 +143,7 @@ impl Hb {
         let code = (event.place, event.stack);
         let now = match self.cache.find(thread.slot, code, thread.stretch, How::aligned(access)) {
             Some(known) => known,
-            None => self.moment(row, event, access),
+            None => self.new_moment(row, event, access, How::aligned(access)),
         };
         let clock = &self.order.threads.row(row).clock;
         let Some(cell) = self.shadow.cell(access.address, log2) else {
@@ -195,7 +197,10 @@ impl Hb {
             findings: &mut self.findings,
             all_pairs: self.all_pairs,
         };
-        self.shadow.visit(access.address, access.end(), &mut judge);
+        match self.shadow.cell(access.address, access.size.trailing_zeros()) {
+            Some(cell) if is_aligned_word(access) => *cell = judge.visit(*cell, access.address),
+            _ => self.shadow.visit(access.address, access.end(), &mut judge),
+        }
         if self.findings.overwrote_atomic {
             self.order.objects.silence_atomics(access.address, access.end());
         }
@@ -206,23 +211,25 @@ impl Hb {
 
     /// The moment of an access, made if need be.
     fn moment(&mut self, row: usize, event: &Event, access: &Access) -> u32 {
+        let thread = self.order.threads.row(row);
+        let how = How::of(access);
+        let known = self.cache.find(thread.slot, (event.place, event.stack), thread.stretch, how);
+        known.unwrap_or_else(|| self.new_moment(row, event, access, how))
+    }
+
+    fn new_moment(&mut self, row: usize, event: &Event, access: &Access, how: How) -> u32 {
+        self.until_sweep -= 1;
+        if self.until_sweep == 0 {
+            self.sweep_if_due();
+        }
         let stretch = self.order.threads.stretch(row);
         let thread = self.order.threads.row(row);
-        let code = (event.place, event.stack);
-        let how = How::of(access);
-        if !how.is_range()
-            && let Some(known) = self.cache.find(thread.slot, code, stretch, how)
-        {
-            return known;
-        }
         let epoch = Epoch { thread: thread.slot, clock: (stretch >> 32) as u32 };
-        let locks = thread.locks;
-        let slot = thread.slot;
-        self.sweep_if_due();
-        let moment = self.moments.add(event, access, epoch, locks);
-        // Without a kept moment no access is quick; all pairs need more than one write and read.
+        let moment = self.moments.add(event, access, how, epoch, thread.locks);
+        // A range is told apart by its address too. All pairs need more than one write and one
+        // read of a byte, so nothing is quick there.
         if !how.is_range() && !self.all_pairs {
-            self.cache.keep(slot, code, stretch, how, moment);
+            self.cache.keep(thread.slot, (event.place, event.stack), stretch, how, moment);
         }
         moment
     }
@@ -242,11 +249,16 @@ impl Hb {
         }
     }
 
-    /// Sweeps what no cell names any more, once enough was made since the last time.
+    /// Sweeps what no cell names any more, if enough was made since the last time; otherwise
+    /// looks when to ask again.
     fn sweep_if_due(&mut self) {
         let cells = self.shadow.len() / CELLS_PER_MOMENT;
-        let due = |(made, left): (usize, usize)| made >= self.sweep_at_least.max(left).max(cells);
-        if !due(self.moments.made_and_left()) && !due(self.crowds.made_and_left()) {
+        let lacking =
+            |(made, left): (usize, usize)| self.sweep_at_least.max(left).max(cells).saturating_sub(made);
+        let lacking = lacking(self.moments.made_and_left()).min(lacking(self.crowds.made_and_left()));
+        // Crowds are not counted one by one here: half of what lacks is asked for again soon.
+        self.until_sweep = (lacking / 2).max(1);
+        if lacking > 0 {
             return;
         }
         let mut crowds = self.crowds.marks();
@@ -330,6 +342,13 @@ impl Hb {
         self.judge(row, event, &access, sink);
         self.blocks.remove(address, size, kind);
     }
+}
+
+/// Whether an access is of 1, 2, 4 or 8 bytes at a multiple of its size.
+#[inline]
+fn is_aligned_word(access: &Access) -> bool {
+    let below = access.size.wrapping_sub(1);
+    below < 8 && (access.size | access.address) & below == 0
 }
 
 /// The bytes that a block owns: a heap block on a granule's boundary owns its last granule

@@ -156,8 +156,14 @@ impl Moments {
     }
 
     /// The moment of an access, new.
-    pub(crate) fn add(&mut self, event: &Event, access: &Access, epoch: Epoch, locks: LockSetId) -> u32 {
-        let how = How::of(access);
+    pub(crate) fn add(
+        &mut self,
+        event: &Event,
+        access: &Access,
+        how: How,
+        epoch: Epoch,
+        locks: LockSetId,
+    ) -> u32 {
         let range = if how.is_range() { self.add_range((access.address, access.size)) } else { 0 };
         let (thread, place, stack) = (event.thread, event.place, event.stack);
         let info = Info { thread, place, stack, locks, how, range };
@@ -283,7 +289,13 @@ mod tests {
                     times: 1,
                     op: Op::Access(access),
                 };
-                let moment = moments.add(&event, &access, Epoch { thread: 0, clock: 1 }, LockSetId(6));
+                let moment = moments.add(
+                    &event,
+                    &access,
+                    How::of(&access),
+                    Epoch { thread: 0, clock: 1 },
+                    LockSetId(6),
+                );
                 for byte in address..address + size {
                     assert_eq!(moments.side(moment, byte).access, access);
                 }
