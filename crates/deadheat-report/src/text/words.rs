@@ -147,12 +147,21 @@ pub(super) fn creation(row: &Thread) -> String {
     let who = thread(&row.thread, &row.name);
     let by = row.created_by.as_deref().unwrap_or("?");
     let place = if row.frames.is_empty() { String::new() } else { ":".to_owned() };
-    format!("{who} was created by `{by}`{place}{}", lines(&row.frames, MOST_CREATION_FRAMES))
+    format!(
+        "{who} was created by `{by}`{place}{}",
+        lines(outside_libraries(&row.frames), MOST_CREATION_FRAMES)
+    )
 }
 
 /// The note that says where a block comes from.
 pub(super) fn allocation(by: &str, frames: &[Frame]) -> String {
-    format!("the block was allocated by `{by}`:{}", lines(frames, MOST_CREATION_FRAMES))
+    format!("the block was allocated by `{by}`:{}", lines(outside_libraries(frames), MOST_CREATION_FRAMES))
+}
+
+/// A stack from the program's innermost own frame on: which function of a library created the
+/// thread or allocated the block is nothing to a reader.
+fn outside_libraries(frames: &[Frame]) -> &[Frame] {
+    &frames[frames.iter().position(is_own).unwrap_or(0)..]
 }
 
 fn lines(frames: &[Frame], most: usize) -> String {
