@@ -14,6 +14,8 @@ use std::process::Command;
 
 /// An interceptor for NAME is exported by the runtime as this plus NAME.
 const INTERCEPTOR: &str = "dh_wrap_";
+/// Functions that a static program had better not be made to contain: the linker warns of them.
+const NOT_IN_STATIC_PROGRAMS: [&str; 3] = ["dlclose", "dlmopen", "dlopen"];
 /// What the compiler may call although the source does not, is exported as this plus its name.
 const OWN: &str = "dh_own_";
 /// Those functions: left undefined they would reach the program's, that is, our interceptors.
@@ -145,8 +147,10 @@ fn name(out: &Path, merged: &Path, exports: &BTreeSet<String>) -> Outcome<()> {
                 // archive: ask for it, and for C++'s where C++ is linked.
                 let cxx = function.starts_with("_Z") || function.starts_with("__cxa_guard_");
                 let asked = if cxx { &mut static_arguments_cxx } else { &mut static_arguments };
-                let _ = writeln!(asked, "--undefined={function}");
-                let _ = writeln!(static_arguments, "--wrap={function}");
+                if !NOT_IN_STATIC_PROGRAMS.contains(&function) {
+                    let _ = writeln!(asked, "--undefined={function}");
+                    let _ = writeln!(static_arguments, "--wrap={function}");
+                }
                 function
             }
             None => name,

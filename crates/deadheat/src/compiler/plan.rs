@@ -125,9 +125,11 @@ fn link(line: &Line, object: &Object, additions: &mut Additions) {
             additions.before.extend(libraries.map(OsString::from));
         }
         Output::StaticExecutable => {
-            additions
-                .before
-                .extend([object.for_static().into(), object.static_arguments(line.cxx_library).into()]);
+            // Behind the program's own objects and in front of the libraries: by that the runtime
+            // tells the program's calls of `memcpy` from those inside of the C library.
+            let (runtime, options) = (object.for_static(), object.static_arguments(line.cxx_library));
+            let words = ["-x".into(), "none".into(), runtime.into(), options.into()];
+            additions.after.splice(0..0, words);
         }
     }
 }
