@@ -63,16 +63,44 @@ pub(crate) fn find(command: &[OsString]) -> Result<PathBuf, Failure> {
     })
 }
 
-/// The environment's value that asks the runtime to write the trace `path` (absolute).
-pub(crate) fn record_to(path: &Path) -> OsString {
-    let mut value = OsString::from("1;mode=record;trace=");
-    value.push(path);
-    value
+/// What to run, and how.
+pub(crate) struct Launch<'a> {
+    /// The program and its arguments.
+    pub(crate) command: &'a [OsString],
+    /// Variables to set, or (without a value) to take away.
+    pub(crate) environment: Vec<(OsString, Option<OsString>)>,
+    /// When to end it.
+    pub(crate) timeout: Option<Duration>,
 }
 
-/// Runs the program to its end, `wire` telling the runtime in it what to do.
-pub(crate) fn run(command: &[OsString], wire: &OsStr, timeout: Option<Duration>) -> Result<End, Failure> {
-    let program = find(command)?;
+impl<'a> Launch<'a> {
+    /// A program whose runtime is to write the trace `path` (absolute).
+    pub(crate) fn recording(command: &'a [OsString], path: &Path, timeout: Option<Duration>) -> Launch<'a> {
+        let mut wire = OsString::from("1;mode=record;trace=");
+        wire.push(path);
+        Launch { command, environment: vec![(wire::ENV.into(), Some(wire))], timeout }
+    }
+
+    /// A program that is not under test.
+    pub(crate) fn plain(command: &'a [OsString], set: Vec<(OsString, OsString)>) -> Launch<'a> {
+        let set = set.into_iter().map(|(name, value)| (name, Some(value)));
+        Launch { command, environment: set.chain([(wire::ENV.into(), None)]).collect(), timeout: None }
+    }
+
+    /// The whole environment, as `NAME=value`.
+    fn environment(&self) -> Vec<Vec<u8>> {
+        let changed = |name: &OsString| self.environment.iter().any(|(other, _)| other == name);
+        let kept = std::env::vars_os().filter(|(name, _)| !changed(name));
+        let set = self.environment.iter().filter_map(|(name, value)| Some((name.clone(), value.clone()?)));
+        kept.chain(set)
+            .map(|(name, value)| [name.into_vec(), b"=".to_vec(), value.into_vec()].concat())
+            .collect()
+    }
+}
+
+/// Runs the program to its end.
+pub(crate) fn run(launch: &Launch<'_>) -> Result<End, Failure> {
+    let program = find(launch.command)?;
     let what = || format!("cannot run {}", program.display());
     let mut caught = SigSet::from_iter(PASSED_ON);
     caught.add(Signal::SIGCHLD);
@@ -80,24 +108,19 @@ pub(crate) fn run(command: &[OsString], wire: &OsStr, timeout: Option<Duration>)
     let before = caught.thread_swap_mask(SigmaskHow::SIG_BLOCK).context(what)?;
     let signals =
         SignalFd::with_flags(&caught, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK).context(what)?;
-    let outcome = start(&program, command, wire, &before)
-        .and_then(|child| watch(child, &signals, timeout.map(|time| Instant::now() + time)).context(what));
+    let outcome = start(&program, launch, &before).and_then(|child| {
+        watch(child, &signals, launch.timeout.map(|time| Instant::now() + time)).context(what)
+    });
     before.thread_set_mask().context(what)?;
     outcome
 }
 
-fn start(program: &Path, command: &[OsString], wire: &OsStr, mask: &SigSet) -> Result<Pid, Failure> {
+fn start(program: &Path, launch: &Launch<'_>, mask: &SigSet) -> Result<Pid, Failure> {
     let c_string = |text: Vec<u8>| CString::new(text).context(|| "an argument holds a NUL byte".to_owned());
     let path = c_string(program.as_os_str().as_bytes().to_vec())?;
-    let arguments = command
-        .iter()
-        .map(|argument| c_string(argument.as_bytes().to_vec()))
-        .collect::<Result<Vec<_>, _>>()?;
-    let environment = std::env::vars_os()
-        .filter(|(name, _)| name != wire::ENV)
-        .chain([(wire::ENV.into(), wire.to_owned())])
-        .map(|(name, value)| c_string([name.into_vec(), b"=".to_vec(), value.into_vec()].concat()))
-        .collect::<Result<Vec<_>, _>>()?;
+    let arguments = launch.command.iter().map(|argument| c_string(argument.as_bytes().to_vec()));
+    let arguments = arguments.collect::<Result<Vec<_>, _>>()?;
+    let environment = launch.environment().into_iter().map(c_string).collect::<Result<Vec<_>, _>>()?;
     let spawn = || {
         let mut attributes = PosixSpawnAttr::init()?;
         attributes.set_sigmask(mask)?;
@@ -139,7 +162,9 @@ fn watch(child: Pid, signals: &SignalFd, deadline: Option<Instant>) -> nix::Resu
     loop {
         if let Some(end) = ended(child)? {
             // Those that the program started must not outlive its time either.
-            killed.iter().for_each(|&pid| drop(kill(pid, Signal::SIGKILL)));
+            for &pid in &killed {
+                let _ = kill(pid, Signal::SIGKILL);
+            }
             return Ok(if asked_to_end { End::TimedOut } else { end });
         }
         let wait = match deadline {
@@ -169,7 +194,9 @@ fn watch(child: Pid, signals: &SignalFd, deadline: Option<Instant>) -> nix::Resu
             if !asked_to_end {
                 killed = descendants(child);
             }
-            std::iter::once(&child).chain(&killed).for_each(|&pid| drop(kill(pid, signal)));
+            for &pid in std::iter::once(&child).chain(&killed) {
+                let _ = kill(pid, signal);
+            }
             deadline = (!asked_to_end).then(|| Instant::now() + GRACE);
             asked_to_end = true;
         }

@@ -1,12 +1,15 @@
-//! `deadheat build`: runs a build system with `CC` and `CXX` set to our compilers.
+//! `deadheat build`: runs a build system with our compilers in place of the usual ones.
 
 use std::ffi::OsString;
-use std::os::unix::fs::symlink;
-use std::os::unix::process::ExitStatusExt;
-use std::process::Command;
+use std::os::unix::ffi::OsStrExt;
 
 use crate::args::Common;
-use crate::exit::{Context, Exit, Failure};
+use crate::child::{self, End, Launch};
+use crate::compiler::real::Real;
+use crate::compiler::{self, Language};
+use crate::exit::{Exit, Failure};
+use crate::launchers::Launchers;
+use crate::traces::Scratch;
 
 /// What to build, and how.
 #[derive(clap::Args)]
@@ -16,21 +19,40 @@ pub(crate) struct Args {
     command: Vec<OsString>,
 }
 
-/// Runs the build command.
-pub(crate) fn run(args: Args, _common: &Common) -> Result<Exit, Failure> {
-    let own = std::env::current_exe().context(|| "cannot find this program".to_owned())?;
-    let folder = std::env::temp_dir().join(format!("deadheat-compilers-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).context(|| format!("cannot make {}", folder.display()))?;
-    let mut command = Command::new(&args.command[0]);
-    command.args(&args.command[1..]);
-    for (variable, name) in [("CC", "deadheat-cc"), ("CXX", "deadheat-c++")] {
-        let link = folder.join(name);
-        symlink(&own, &link).context(|| format!("cannot make {}", link.display()))?;
-        command.env(variable, link);
+/// Runs the build command; ends with its code.
+pub(crate) fn run(args: Args, common: &Common) -> Result<Exit, Failure> {
+    child::find(&args.command)?;
+    let (c, c_chosen) = real(Language::C)?;
+    // A machine, and a project, may do without C++: then its compiler is missed when it is called.
+    let (cxx, cxx_chosen) = real(Language::Cxx).unwrap_or_else(|_| (Real::absent(Language::Cxx), false));
+    let launchers = Launchers::write(&c, &cxx, c_chosen || cxx_chosen)?;
+    let scratch = Scratch::make()?;
+    let mark = scratch.path().join("called");
+    let mut environment = launchers.environment()?;
+    environment.push((compiler::MARK.into(), mark.clone().into_os_string()));
+    let end = child::run(&Launch::plain(&args.command, environment))?;
+    if end == End::Exited(0) && !mark.exists() && !common.quiet {
+        anstream::eprintln!(
+            "deadheat: nothing was compiled through deadheat: either all was up to date (clean it and build \
+             again), or the build calls its compiler by a path of its own (give it the one in $CC)"
+        );
     }
-    let status = command.status().map_err(|error| {
-        Failure::missing(format!("cannot run {}: {error}", args.command[0].to_string_lossy()))
-    })?;
-    let code = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0));
-    Ok(Exit::Program(u8::try_from(code).unwrap_or(u8::MAX)))
+    Ok(end.exit())
+}
+
+/// The real compiler: what `DEADHEAT_CC` (or `DEADHEAT_CXX`) names, else what `CC` (or `CXX`)
+/// names, else the system's; and whether somebody chose it.
+fn real(language: Language) -> Result<(Real, bool), Failure> {
+    let usual = match language {
+        Language::C => "CC",
+        Language::Cxx => "CXX",
+    };
+    let named = |variable| std::env::var_os(variable).filter(|value| !value.is_empty());
+    if named(language.variable()).is_some() {
+        return Ok((Real::find(language)?, true));
+    }
+    match named(usual).filter(|value| !value.as_bytes().windows(8).any(|part| part == b"deadheat")) {
+        Some(value) => Ok((Real::from_words(language, &value, usual)?, true)),
+        None => Ok((Real::find(language)?, false)),
+    }
 }

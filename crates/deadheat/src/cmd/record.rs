@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::args::{self, Common};
-use crate::child::{self, End};
+use crate::child::{self, End, Launch};
 use crate::exit::{Exit, Failure};
 use crate::traces;
 
@@ -55,7 +55,7 @@ pub(crate) fn record(
 ) -> Result<(End, Vec<PathBuf>), Failure> {
     let found = child::find(&program.command)?;
     let trace = traces::prepare(trace)?;
-    let end = child::run(&program.command, &child::record_to(&trace), program.timeout)?;
+    let end = child::run(&Launch::recording(&program.command, &trace, program.timeout))?;
     let traces = traces::of(&trace);
     if end == End::TimedOut {
         anstream::eprintln!("deadheat: {} ran past its time and was ended", found.display());

@@ -9,7 +9,7 @@ pub(crate) mod line;
 pub(crate) mod object;
 pub(crate) mod plan;
 pub(crate) mod real;
-mod words;
+pub(crate) mod words;
 
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
@@ -22,27 +22,23 @@ use real::Real;
 
 pub(crate) use real::Language;
 
-/// Marks that a compiler of ours is running already: if it starts itself, it would do so for ever.
-const INSIDE: &str = "DEADHEAT_INSIDE_COMPILER";
+/// Names a file that is made when something is compiled or linked: how `deadheat build` knows.
+pub(crate) const MARK: &str = "DEADHEAT_BUILD_MARK";
 
 /// The command that does what `arguments` ask of the compiler for `language`, instrumented.
 pub(crate) fn command(language: Language, arguments: &[OsString]) -> Result<Command, Failure> {
     let real = Real::find(language)?;
-    if std::env::var_os(INSIDE).is_some() {
-        return Err(Failure::missing(format!(
-            "{} leads back to deadheat itself; name the real compiler in {}",
-            real.shown(),
-            language.variable()
-        )));
-    }
-    let mut command = real.command();
-    command.env(INSIDE, "1");
+    let mut command = real.command()?;
     let mut line = Line::read(arguments);
     line.cxx_library = line.names_cxx_library || line.cxx_library && language == Language::Cxx;
     if !line.inputs {
         // A question (`--version`, `-print-…`) or an error, which the compiler answers.
         command.args(arguments);
         return Ok(command);
+    }
+    if let Some(mark) = std::env::var_os(MARK) {
+        // Only a hint depends on it.
+        let _ = std::fs::File::create(mark);
     }
     let object = if line.links { Some(Object::install()?) } else { None };
     let additions = plan::plan(&line, real.identity()?, object.as_ref());

@@ -9,6 +9,10 @@ use std::process::{Command, Stdio};
 use super::words;
 use crate::cache;
 use crate::exit::Failure;
+use crate::launchers;
+
+/// Marks that a compiler of ours is running: if it starts itself, it would do so for ever.
+const INSIDE: &str = "DEADHEAT_INSIDE_COMPILER";
 
 /// Which compiler is meant.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -78,29 +82,64 @@ impl Real {
     /// `ccache gcc`), else the system's.
     pub(crate) fn find(language: Language) -> Result<Real, Failure> {
         let named = std::env::var_os(language.variable()).unwrap_or_default();
-        let mut words = words::split(named.as_bytes()).into_iter();
+        Real::from_words(language, &named, language.variable())
+    }
+
+    /// The compiler that `text`, the value of `variable`, names.
+    pub(crate) fn from_words(language: Language, text: &OsStr, variable: &str) -> Result<Real, Failure> {
+        let mut words = words::split(text.as_bytes()).into_iter();
         let name = words.next().unwrap_or_else(|| language.default_compiler().into());
         let Some(program) = find_program(&name) else {
             return Err(Failure::missing(format!(
-                "there is no compiler {}; install one (Debian: apt install {}) or name another in {}",
+                "there is no compiler {}; install one (Debian: apt install {}) or name another in {variable}",
                 name.to_string_lossy(),
                 language.package(),
-                language.variable()
             )));
         };
         Ok(Real { language, program, arguments: words.collect() })
     }
 
-    /// The compiler that this command names, for this language.
-    pub(crate) fn named(language: Language, name: &str) -> Option<Real> {
-        Some(Real { language, program: find_program(OsStr::new(name))?, arguments: Vec::new() })
+    /// The compiler that is this file.
+    pub(crate) fn at(language: Language, program: PathBuf) -> Real {
+        Real { language, program, arguments: Vec::new() }
     }
 
-    /// A call of it, without arguments of the caller's.
-    pub(crate) fn command(&self) -> Command {
+    /// The system's compiler although it is missing: calling it says so.
+    pub(crate) fn absent(language: Language) -> Real {
+        Real::at(language, language.default_compiler().into())
+    }
+
+    /// The compiler that this command names, for this language.
+    pub(crate) fn named(language: Language, name: &str) -> Option<Real> {
+        Some(Real::at(language, find_program(OsStr::new(name))?))
+    }
+
+    /// Which language it is for.
+    pub(crate) fn language(&self) -> Language {
+        self.language
+    }
+
+    /// What names it in `DEADHEAT_CC` or `DEADHEAT_CXX`.
+    pub(crate) fn words(&self) -> OsString {
+        let arguments = self.arguments.iter().map(OsString::as_os_str);
+        launchers::join([self.program.as_os_str()].into_iter().chain(arguments))
+    }
+
+    /// A call of it, without arguments of the caller's, in which our launchers are not found.
+    pub(crate) fn command(&self) -> Result<Command, Failure> {
+        if std::env::var_os(INSIDE).is_some() {
+            return Err(Failure::missing(format!(
+                "{} leads back to deadheat itself; name the real compiler in {}",
+                self.shown(),
+                self.language.variable()
+            )));
+        }
         let mut command = Command::new(&self.program);
-        command.args(&self.arguments);
-        command
+        command.args(&self.arguments).env(INSIDE, "1");
+        if let Some(path) = launchers::path_without() {
+            command.env("PATH", path);
+        }
+        Ok(command)
     }
 
     /// As a person would type it.
@@ -139,7 +178,7 @@ impl Real {
 
     fn ask(&self) -> Result<Identity, Failure> {
         let output = self
-            .command()
+            .command()?
             .args(["-dM", "-E", "-x", "c", "/dev/null"])
             .stdin(Stdio::null())
             .output()
@@ -212,7 +251,7 @@ pub(crate) fn find_program(name: &OsStr) -> Option<PathBuf> {
     if name.as_bytes().contains(&b'/') {
         return Some(PathBuf::from(name)).filter(|path| runs(path));
     }
-    let path = std::env::var_os("PATH")?;
+    let path = launchers::path_without()?;
     std::env::split_paths(&path).map(|folder| folder.join(name)).find(|path| runs(path))
 }
 
