@@ -67,7 +67,7 @@ fn stamps_under_a_stripe_follow_the_order_of_the_stores() {
     loom::model(|| {
         let shared = Arc::new((Stripe::new(), AtomicU64::new(0), AtomicU64::new(1)));
         let store = |shared: &(Stripe, AtomicU64, AtomicU64), value: u64| {
-            let held = shared.0.take(true).expect("a patient taker gets it");
+            let held = shared.0.take(value as u32, true).expect("a patient taker gets it");
             shared.1.store(value, Ordering::Relaxed);
             held.wrote();
             shared.2.fetch_add(1, Ordering::Relaxed)
@@ -79,7 +79,7 @@ fn stamps_under_a_stripe_follow_the_order_of_the_stores() {
         assert_ne!(mine, theirs);
         let expected = if mine > theirs { 5 } else { 7 };
         assert_eq!(shared.1.load(Ordering::Relaxed), expected);
-        assert_eq!(shared.0.take(true).map(|held| held.writes()), Some(2));
+        assert_eq!(shared.0.take(0, true).map(|held| held.writes()), Some(2));
     });
 }
 
@@ -90,15 +90,36 @@ fn a_load_sees_the_last_store_before_its_stamp() {
         let shared = Arc::new((Stripe::new(), AtomicU64::new(0), AtomicU64::new(1)));
         let other = Arc::clone(&shared);
         let thread = thread::spawn(move || {
-            let _held = other.0.take(true).expect("a patient taker gets it");
+            let _held = other.0.take(1, true).expect("a patient taker gets it");
             other.1.store(9, Ordering::Relaxed);
             other.2.fetch_add(1, Ordering::Relaxed)
         });
         let (seen, mine) = {
-            let _held = shared.0.take(true).expect("a patient taker gets it");
+            let _held = shared.0.take(0, true).expect("a patient taker gets it");
             (shared.1.load(Ordering::Relaxed), shared.2.fetch_add(1, Ordering::Relaxed))
         };
         let theirs = thread.join().expect("the thread ends");
         assert_eq!(seen, if theirs < mine { 9 } else { 0 });
+    });
+}
+
+/// A handler that interrupted the holder shares the stripe, and does not free it.
+#[test]
+fn a_handler_shares_the_stripe_of_its_thread() {
+    loom::model(|| {
+        let shared = Arc::new((Stripe::new(), UnsafeCell::new(0)));
+        let add = |shared: &(Stripe, UnsafeCell<u32>), owner: u32| {
+            let _held = shared.0.take(owner, true).expect("a patient taker gets it");
+            drop(shared.0.take(owner, false).expect("the holder's handler gets it"));
+            // SAFETY: under the stripe; the checker proves that it is enough.
+            shared.1.with_mut(|value| unsafe { *value += 1 });
+        };
+        let other = Arc::clone(&shared);
+        let thread = thread::spawn(move || add(&other, 1));
+        add(&shared, 0);
+        thread.join().expect("the thread ends");
+        let _held = shared.0.take(0, true).expect("nobody holds it");
+        // SAFETY: the other thread has ended.
+        shared.1.with(|value| assert_eq!(unsafe { *value }, 2));
     });
 }

@@ -7,7 +7,7 @@ use core::ffi::c_void;
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicU32, Ordering};
 
-use deadheat_core::event::{BlockKind, Op};
+use deadheat_core::event::{BlockKind, Op, SyncKind};
 
 use super::block;
 use super::lock::Lock;
@@ -114,7 +114,8 @@ unsafe fn begin(thread: *mut Thread, stack: Option<(u64, u64)>) {
             block::next(thread);
         }
         log::event_of(thread, 0, &Op::Begin);
-        if let Some((low, high)) = stack {
+        let fresh = !(*thread).given_stack;
+        if let Some((low, high)) = stack.filter(|_| fresh) {
             (*thread).stack = (low, high);
             let alloc = Op::Alloc { address: low, size: high - low, kind: BlockKind::Stack };
             log::event_of(thread, 0, &alloc);
@@ -182,7 +183,7 @@ pub(crate) struct Child(*mut Thread);
 
 /// Prepares a child that will run `routine(argument)`, and records the fork. `None` if nothing
 /// is recorded.
-pub(crate) fn prepare_child(pc: usize, routine: usize, argument: usize) -> Option<Child> {
+pub(crate) fn prepare_child(pc: usize, routine: usize, argument: usize, given_stack: bool) -> Option<Child> {
     let parent = crate::hot::thread::current()?;
     // SAFETY: the calling thread's own state.
     if unsafe { (*parent).internal } != 0 {
@@ -191,7 +192,10 @@ pub(crate) fn prepare_child(pc: usize, routine: usize, argument: usize) -> Optio
     let id = NEXT_THREAD.fetch_add(1, Ordering::Relaxed);
     let child = new_thread(id)?;
     // SAFETY: nobody else knows the child yet.
-    unsafe { (*child).start = (routine, argument) };
+    unsafe {
+        (*child).start = (routine, argument);
+        (*child).given_stack = given_stack;
+    }
     let fork = Op::Fork { child: deadheat_core::ids::ThreadId(id) };
     // SAFETY: the calling thread's own state.
     unsafe { log::event_of(parent, pc, &fork) };
@@ -246,6 +250,10 @@ unsafe extern "C" fn destroyed(value: *mut c_void) {
             internal(|| c::pthread_setspecific(KEY.load(Ordering::Relaxed), value));
             return;
         }
+        if ROBUST.load(Ordering::Relaxed) != 0 {
+            let kind = SyncKind::Annotation;
+            log::event_of(thread, 0, &Op::Signal { object: owner_death(), kind });
+        }
         log::event_of(thread, 0, &Op::End);
         sys::machine::set_thread_word(UNWATCHED);
         recycle(thread);
@@ -255,7 +263,7 @@ unsafe extern "C" fn destroyed(value: *mut c_void) {
 /// A fiber: a thread of its own in the trace, run by whoever switches to it. Null if nothing is
 /// recorded.
 pub(crate) fn create_fiber(pc: usize) -> *mut Thread {
-    let Some(Child(fiber)) = prepare_child(pc, 0, 0) else { return null_mut() };
+    let Some(Child(fiber)) = prepare_child(pc, 0, 0, true) else { return null_mut() };
     // SAFETY: nobody runs the fiber yet; for its first events it is made the calling thread.
     unsafe {
         let own = sys::machine::thread_word();
@@ -283,6 +291,36 @@ pub(crate) unsafe fn destroy_fiber(fiber: *mut Thread) {
         log::event_of(fiber, 0, &Op::End);
         recycle(fiber);
     }
+}
+
+/// The kernel's number of the calling thread, which the C library writes into mutexes.
+pub(crate) fn kernel_id() -> u32 {
+    let word = sys::machine::thread_word();
+    if word <= UNWATCHED {
+        return sys::thread_id();
+    }
+    // SAFETY: the word is the calling thread's own state.
+    unsafe {
+        let state = &mut *(word as *mut Thread);
+        if state.kernel_id == 0 {
+            state.kernel_id = sys::thread_id();
+        }
+        state.kernel_id
+    }
+}
+
+/// Set once a robust mutex was seen: then a thread's end passes on what the thread did.
+static ROBUST: AtomicU32 = AtomicU32::new(0);
+
+/// A robust mutex is in use: its owner's death hands it on.
+pub(crate) fn expect_owner_death() {
+    ROBUST.store(1, Ordering::Relaxed);
+}
+
+/// The object through which ended threads pass on what they did to those who find that a robust
+/// mutex's owner died.
+pub(crate) fn owner_death() -> u64 {
+    ROBUST.as_ptr() as u64
 }
 
 /// The second stream of a thread, for a handler that interrupted a hook. Its call stack is told
@@ -429,6 +467,7 @@ pub(crate) unsafe fn restart_in_child(thread: *mut Thread) {
             state.low = state.frames;
             state.clean = null_mut();
             state.nested = null_mut();
+            state.kernel_id = 0;
             state.spin.end = null_mut();
             state.predictor.clear();
             block::next(thread);

@@ -59,9 +59,10 @@ unsafe fn record<R>(
     (pc, address, log2): (usize, usize, u16),
     operation: impl FnOnce() -> Outcome<R>,
 ) -> R {
-    // A handler that interrupted a hook must not wait for a stripe that the hook may hold.
     let stripe = &STRIPE[(address >> BYTES_LOG2) % STRIPES];
-    let Some(held) = stripe.take(!nested) else { return operation().result };
+    // SAFETY: the caller's promise. A thread's two streams have its number.
+    let owner = unsafe { (*stream).id };
+    let Some(held) = stripe.take(owner, !nested) else { return operation().result };
     let outcome = operation();
     let key = Key::new(pc as u64, Kind::atomic(log2, outcome.mode, outcome.order));
     // SAFETY: the caller's promise.

@@ -7,6 +7,8 @@ use crate::sys::primitive::{AtomicU32, AtomicU64, Ordering, pause, yield_now};
 
 /// Attempts before the processor is given to somebody else.
 const SPINS: u32 = 100;
+/// Attempts of a handler that interrupted a hook.
+const NESTED_SPINS: u32 = 300;
 
 /// Guards the operations on some addresses, and counts those that may have written.
 #[repr(align(64))]
@@ -23,20 +25,28 @@ impl Stripe {
         }
     }
 
-    /// Takes the stripe. With `patient` false, gives up instead of waiting: `None`.
-    pub(crate) fn take(&self, patient: bool) -> Option<Held<'_>> {
+    /// Takes the stripe for the thread `owner`. A handler that interrupted a hook is not `patient`:
+    /// it shares the stripe if the hook holds it, and gives up after a while if another thread
+    /// does, which may itself be interrupted by a handler that waits: `None`.
+    pub(crate) fn take(&self, owner: u32, patient: bool) -> Option<Held<'_>> {
+        let owner = owner.wrapping_add(1);
         let mut spins = 0;
-        while self.held.compare_exchange_weak(0, 1, Ordering::Acquire, Ordering::Relaxed).is_err() {
+        while let Err(holder) =
+            self.held.compare_exchange_weak(0, owner, Ordering::Acquire, Ordering::Relaxed)
+        {
+            if holder == owner && !patient {
+                return Some(Held { stripe: self, shared: true });
+            }
             spins += 1;
             if spins < SPINS {
                 pause();
-            } else if patient {
+            } else if patient || spins < NESTED_SPINS {
                 yield_now();
             } else {
                 return None;
             }
         }
-        Some(Held(self))
+        Some(Held { stripe: self, shared: false })
     }
 
     /// Frees the stripe whoever holds it, in a forked child whose other threads are gone.
@@ -46,22 +56,28 @@ impl Stripe {
 }
 
 /// A stripe that is held.
-pub(crate) struct Held<'a>(&'a Stripe);
+pub(crate) struct Held<'a> {
+    stripe: &'a Stripe,
+    /// By the hook that this handler interrupted, which will free it.
+    shared: bool,
+}
 
 impl Held<'_> {
     /// How many operations may have written so far.
     pub(crate) fn writes(&self) -> u64 {
-        self.0.writes.load(Ordering::Relaxed)
+        self.stripe.writes.load(Ordering::Relaxed)
     }
 
     /// Counts an operation that may have written.
     pub(crate) fn wrote(&self) {
-        self.0.writes.store(self.writes() + 1, Ordering::Relaxed);
+        self.stripe.writes.store(self.writes() + 1, Ordering::Relaxed);
     }
 }
 
 impl Drop for Held<'_> {
     fn drop(&mut self) {
-        self.0.held.store(0, Ordering::Release);
+        if !self.shared {
+            self.stripe.held.store(0, Ordering::Release);
+        }
     }
 }

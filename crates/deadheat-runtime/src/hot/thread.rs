@@ -80,6 +80,10 @@ pub(crate) struct Thread {
     pub(crate) stack: (u64, u64),
     /// How often the thread's end was put off to let other destructors run first.
     pub(crate) destructor_rounds: usize,
+    /// The kernel's number of the thread; 0 until it is asked for.
+    pub(crate) kernel_id: u32,
+    /// The program gave the thread its stack: memory that has a past and a future.
+    pub(crate) given_stack: bool,
     /// What `pthread_create` was given.
     pub(crate) start: (usize, usize),
     /// Routine and control of the innermost `pthread_once` that is about to run.

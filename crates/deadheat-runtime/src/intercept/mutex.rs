@@ -5,9 +5,10 @@
 
 use core::ffi::{c_int, c_void};
 
-use deadheat_core::event::{LockMode, Op};
+use deadheat_core::event::{LockMode, Op, SyncKind};
 
 use crate::cold::start::recording;
+use crate::cold::threads;
 use crate::hot::log;
 
 /// The previous owner died with the lock held; the caller has it now.
@@ -25,7 +26,23 @@ pub(super) fn taken(pc: usize, lock: *mut c_void, mode: LockMode, result: c_int)
     result
 }
 
-/// Takes a lock with `attempt` if it is free, else with `wait`.
+/// Gets a lock with `attempt` if it is free; else records the request and gets it with `wait`.
+fn obtain(
+    pc: usize,
+    lock: *mut c_void,
+    mode: LockMode,
+    attempt: impl FnOnce() -> c_int,
+    wait: impl FnOnce() -> c_int,
+) -> c_int {
+    let result = attempt();
+    if result == 0 || result == EOWNERDEAD {
+        return result;
+    }
+    log::event(pc, &Op::Request { lock: lock as u64, mode });
+    wait()
+}
+
+/// Takes a lock with `attempt` if it is free, else with `wait`, and records it.
 pub(super) fn lock(
     pc: usize,
     lock: *mut c_void,
@@ -33,15 +50,52 @@ pub(super) fn lock(
     attempt: impl FnOnce() -> c_int,
     wait: impl FnOnce() -> c_int,
 ) -> c_int {
-    if !recording() {
-        return wait();
+    if recording() { taken(pc, lock, mode, obtain(pc, lock, mode, attempt, wait)) } else { wait() }
+}
+
+/// glibc's mutex, by words: who holds it, and of what kind it is.
+mod layout {
+    pub(super) const OWNER: usize = 2;
+    pub(super) const KIND: usize = 4;
+    /// Kinds that refuse an unlock by a stranger (recursive, error-checking).
+    pub(super) const CHECKED: u32 = 3;
+    /// Kinds that notice their owner's death (they refuse a stranger's unlock, too).
+    pub(super) const ROBUST: u32 = 16;
+}
+
+fn word(mutex: *const c_void, index: usize) -> u32 {
+    // SAFETY: the program's initialised mutex.
+    unsafe { mutex.cast::<u32>().add(index).read_volatile() }
+}
+
+/// Whether an unlock by the calling thread will be refused, and so passes nothing on.
+fn refuses(mutex: *const c_void) -> bool {
+    let kind = word(mutex, layout::KIND);
+    let checked = matches!(kind & layout::CHECKED, 1 | 2) || kind & layout::ROBUST != 0;
+    checked && word(mutex, layout::OWNER) != threads::kernel_id()
+}
+
+/// Records that a mutex was taken if `result` says so. Where its owner died holding it, what that
+/// thread did comes before.
+fn mutex_taken(pc: usize, mutex: *mut c_void, result: c_int) -> c_int {
+    if result == EOWNERDEAD {
+        let death = Op::Wait { object: threads::owner_death(), kind: SyncKind::Annotation, woken: true };
+        log::event(pc, &death);
     }
-    let mut result = attempt();
-    if result != 0 && result != EOWNERDEAD {
-        log::event(pc, &Op::Request { lock: lock as u64, mode });
-        result = wait();
+    if result == 0 && word(mutex, layout::KIND) & layout::ROBUST != 0 {
+        threads::expect_owner_death();
     }
-    taken(pc, lock, mode, result)
+    taken(pc, mutex, Write, result)
+}
+
+/// Takes a mutex with `attempt` if it is free, else with `wait`, and records it.
+fn mutex_lock(
+    pc: usize,
+    mutex: *mut c_void,
+    attempt: impl FnOnce() -> c_int,
+    wait: impl FnOnce() -> c_int,
+) -> c_int {
+    if recording() { mutex_taken(pc, mutex, obtain(pc, mutex, Write, attempt, wait)) } else { wait() }
 }
 
 /// Records a release, then carries it out.
@@ -50,6 +104,11 @@ pub(super) fn unlock(pc: usize, lock: *mut c_void, mode: LockMode, real: impl Fn
         log::event(pc, &Op::Release { lock: lock as u64, mode });
     }
     real()
+}
+
+/// Gives back a mutex; a refused unlock is no release.
+fn mutex_unlock(pc: usize, mutex: *mut c_void, real: impl FnOnce() -> c_int) -> c_int {
+    if recording() && refuses(mutex) { real() } else { unlock(pc, mutex, Write, real) }
 }
 
 /// An object is made or destroyed: nothing that was ordered by its memory before counts.
@@ -83,7 +142,7 @@ intercept! {
     fn dh_wrap_pthread_mutex_lock / pthread_mutex_lock(mutex: *mut c_void) -> c_int; pc {
         // SAFETY: passed on.
         unsafe {
-            lock(pc, mutex, Write,
+            mutex_lock(pc, mutex,
                 || real!("pthread_mutex_trylock", Lock)(mutex),
                 || real!("pthread_mutex_lock", Lock)(mutex))
         }
@@ -95,7 +154,7 @@ intercept! {
     fn dh_wrap_pthread_mutex_trylock / pthread_mutex_trylock(mutex: *mut c_void) -> c_int; pc {
         // SAFETY: passed on.
         let result = unsafe { real!("pthread_mutex_trylock", Lock)(mutex) };
-        if recording() { taken(pc, mutex, Write, result) } else { result }
+        if recording() { mutex_taken(pc, mutex, result) } else { result }
     }
 }
 
@@ -106,7 +165,7 @@ intercept! {
     ) -> c_int; pc {
         // SAFETY: passed on.
         unsafe {
-            lock(pc, mutex, Write,
+            mutex_lock(pc, mutex,
                 || real!("pthread_mutex_trylock", Lock)(mutex),
                 || real!("pthread_mutex_timedlock", LockUntil)(mutex, until))
         }
@@ -120,7 +179,7 @@ intercept! {
     ) -> c_int; pc {
         // SAFETY: passed on.
         unsafe {
-            lock(pc, mutex, Write,
+            mutex_lock(pc, mutex,
                 || real!("pthread_mutex_trylock", Lock)(mutex),
                 || real!("pthread_mutex_clocklock", LockUntilOf)(mutex, clock, until))
         }
@@ -131,7 +190,7 @@ intercept! {
     /// `pthread_mutex_unlock`
     fn dh_wrap_pthread_mutex_unlock / pthread_mutex_unlock(mutex: *mut c_void) -> c_int; pc {
         // SAFETY: passed on.
-        unlock(pc, mutex, Write, || unsafe { real!("pthread_mutex_unlock", Lock)(mutex) })
+        mutex_unlock(pc, mutex, || unsafe { real!("pthread_mutex_unlock", Lock)(mutex) })
     }
 }
 
@@ -193,7 +252,7 @@ intercept! {
     /// `mtx_unlock`
     fn dh_wrap_mtx_unlock / mtx_unlock(mutex: *mut c_void) -> c_int; pc {
         // SAFETY: passed on.
-        unlock(pc, mutex, Write, || unsafe { real!("mtx_unlock", Lock)(mutex) })
+        mutex_unlock(pc, mutex, || unsafe { real!("mtx_unlock", Lock)(mutex) })
     }
 }
 

@@ -22,7 +22,8 @@ intercept! {
         // SAFETY: the program's own arguments, or ours in their place.
         unsafe {
             let child = if start::recording() {
-                threads::prepare_child(pc, routine as usize, argument as usize)
+                let given = gives_stack(attributes);
+                threads::prepare_child(pc, routine as usize, argument as usize, given)
             } else {
                 None
             };
@@ -38,6 +39,18 @@ intercept! {
             result
         }
     }
+}
+
+/// Whether thread attributes name a stack. Those that do not give address and size whose sum is 0.
+unsafe fn gives_stack(attributes: *const c_void) -> bool {
+    let mut low = core::ptr::null_mut::<c_void>();
+    let mut size = 0;
+    if attributes.is_null() {
+        return false;
+    }
+    // SAFETY: the program's attributes, and our own variables.
+    let known = unsafe { c::pthread_attr_getstack(attributes, &raw mut low, &raw mut size) } == 0;
+    known && !low.is_null() && (low as usize).wrapping_add(size) != 0
 }
 
 /// Waits for a thread with `wait` and records the join if that succeeded.

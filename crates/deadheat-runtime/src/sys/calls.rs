@@ -165,6 +165,12 @@ pub(crate) fn process_id() -> u32 {
     unsafe { syscall(number::GETPID, [0; 6]) as u32 }
 }
 
+/// The kernel's number of the calling thread.
+pub(crate) fn thread_id() -> u32 {
+    // SAFETY: no arguments.
+    unsafe { syscall(number::GETTID, [0; 6]) as u32 }
+}
+
 /// Lets another thread run.
 pub(crate) fn yield_now() {
     // SAFETY: no arguments.

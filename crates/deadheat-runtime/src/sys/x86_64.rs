@@ -327,5 +327,6 @@ pub(crate) mod number {
     pub(crate) const FALLOCATE: usize = 285;
     pub(crate) const FCNTL: usize = 72;
     pub(crate) const GETRLIMIT: usize = 97;
+    pub(crate) const GETTID: usize = 186;
     pub(crate) const READLINKAT: usize = 267;
 }
