@@ -22,7 +22,7 @@ fn main() {
         for frame in &code.frames {
             println!("    {frame:?}");
         }
-        if let Some(variable) = symbolizer.data(module, address) {
+        if let Some(variable) = symbolizer.data(module, address, 1) {
             println!("    {variable:?}");
         }
     }

@@ -14,6 +14,7 @@ use addr2line::gimli::{self, AttributeValue, DebugInfoOffset, UnitOffset, UnitRe
 use crate::image::{Image, Reader};
 use crate::name::demangle;
 use crate::symbolizer::Frame;
+use crate::variable::Variables;
 
 /// How many references from one entry to the next are followed for a declaration.
 const REFERENCES: usize = 8;
@@ -23,6 +24,7 @@ pub(crate) struct Dwarf {
     context: Context<Reader>,
     sections: Arc<gimli::Dwarf<Reader>>,
     units: Vec<usize>,
+    variables: Option<Variables>,
     touched: HashSet<usize>,
     parsed: u64,
     /// Dropped after what borrows them.
@@ -45,6 +47,7 @@ impl Dwarf {
             context,
             sections,
             units: Vec::new(),
+            variables: None,
             touched: HashSet::new(),
             parsed: 0,
             _images: images,
@@ -54,6 +57,18 @@ impl Dwarf {
     /// The bytes of debug information in the units that were parsed so far.
     pub(crate) fn parsed(&self) -> u64 {
         self.parsed
+    }
+
+    /// The file and line at an address, whatever function they are of.
+    pub(crate) fn place(&self, address: u64) -> Option<(String, u32)> {
+        let location = self.context.find_location(address).ok()??;
+        Some((plain_path(location.file?), location.line.filter(|line| *line > 0)?))
+    }
+
+    /// The part of the static variable at `address` that holds the `size` bytes from `offset` on.
+    pub(crate) fn part(&mut self, address: u64, offset: u64, size: u64) -> Option<String> {
+        let sections = &self.sections;
+        self.variables.get_or_insert_with(|| Variables::index(sections)).part(sections, address, offset, size)
     }
 
     /// The frames at an address, innermost first; empty if no unit covers it.
@@ -162,7 +177,7 @@ fn look_elsewhere(
 }
 
 /// A path without `.` and `..`, as far as that can be said without looking at the disk.
-fn plain_path(path: &str) -> String {
+pub(crate) fn plain_path(path: &str) -> String {
     let mut plain = PathBuf::new();
     for part in Path::new(path).components() {
         match part {

@@ -18,6 +18,7 @@ mod module;
 mod name;
 mod symbolizer;
 mod table;
+mod variable;
 
 pub use name::demangle;
 pub use symbolizer::{Code, DataSymbol, Frame, Limits, ModuleKey, Symbolizer};

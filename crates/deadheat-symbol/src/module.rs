@@ -53,6 +53,17 @@ impl Module {
             Some(dwarf) => dwarf.frames(address).unwrap_or_default(),
             None => Vec::new(),
         };
+        // With line tables alone (`-g1`) no entry says where a function is declared; the line of
+        // its first instruction stands in, for the function that was not inlined.
+        if let (Some((_, offset)), Some(outermost)) = (&symbol, frames.last_mut())
+            && outermost.first_line.is_none()
+        {
+            let first = self.dwarf().and_then(|dwarf| dwarf.place(address - offset));
+            // The first instruction may be of an inlined function.
+            outermost.first_line = first
+                .filter(|(file, line)| Some(file) == outermost.file.as_ref() && Some(*line) <= outermost.line)
+                .map(|(_, line)| line);
+        }
         let name = symbol.as_ref().map(|(name, _)| name.clone());
         match frames.last_mut() {
             Some(outermost) if outermost.function.is_none() => outermost.function = name,
@@ -63,15 +74,21 @@ impl Module {
         Code { frames, symbol }
     }
 
-    /// The variable at a data address, or at an offset in the module's thread-local block.
-    pub(crate) fn data(&mut self, address: u64, thread_local: bool) -> Option<DataSymbol> {
-        let want = if thread_local { Want::ThreadLocal } else { Want::Data };
-        let found = self.table().find(want, address)?;
-        Some(DataSymbol {
-            name: demangle(found.name).into_owned(),
-            offset: address - found.address,
-            size: found.size,
-        })
+    /// The variable at a data address, and the part of it that holds `size` bytes from there.
+    pub(crate) fn data(&mut self, address: u64, size: u64) -> Option<DataSymbol> {
+        let found = self.table().find(Want::Data, address)?;
+        let (start, offset) = (found.address, address - found.address);
+        let mut symbol =
+            DataSymbol { name: demangle(found.name).into_owned(), offset, size: found.size, part: None };
+        symbol.part = self.dwarf().and_then(|dwarf| dwarf.part(start, offset, size));
+        Some(symbol)
+    }
+
+    /// The variable at an offset in the module's thread-local block.
+    pub(crate) fn thread_local(&mut self, offset: u64) -> Option<DataSymbol> {
+        let found = self.table().find(Want::ThreadLocal, offset)?;
+        let name = demangle(found.name).into_owned();
+        Some(DataSymbol { name, offset: offset - found.address, size: found.size, part: None })
     }
 
     /// Whether functions and lines can be told for it.

@@ -40,7 +40,7 @@ pub struct Frame {
     pub line: Option<u32>,
     /// The column, from 1.
     pub column: Option<u32>,
-    /// The line that the function is declared at.
+    /// The line that the function is declared at, or that its code begins at.
     pub first_line: Option<u32>,
     /// Whether the function was inlined into the next frame's.
     pub inlined: bool,
@@ -65,6 +65,9 @@ pub struct DataSymbol {
     pub offset: u64,
     /// Its size.
     pub size: u64,
+    /// The part that is meant, as it is written behind the name: `.size`, `[3].next`; empty for
+    /// the whole. `None` without debug information of the variable.
+    pub part: Option<String>,
 }
 
 struct Slot {
@@ -127,14 +130,14 @@ impl Symbolizer {
         answer
     }
 
-    /// The variable at a data address.
-    pub fn data(&mut self, module: ModuleKey, address: u64) -> Option<DataSymbol> {
-        self.open(module)?.data(address, false)
+    /// The variable at a data address, and the part of it that holds `size` bytes from there.
+    pub fn data(&mut self, module: ModuleKey, address: u64, size: u64) -> Option<DataSymbol> {
+        self.open(module)?.data(address, size)
     }
 
     /// The thread-local variable at an offset in the module's thread-local block.
     pub fn thread_local(&mut self, module: ModuleKey, offset: u64) -> Option<DataSymbol> {
-        self.open(module)?.data(offset, true)
+        self.open(module)?.thread_local(offset)
     }
 
     /// Whether the module has debug information (its own, or in a separate file).
