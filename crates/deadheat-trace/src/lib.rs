@@ -13,6 +13,8 @@
 mod binary;
 pub mod census;
 mod error;
+#[doc(hidden)]
+pub mod fuzz;
 mod hash;
 mod source;
 mod summary;

@@ -1,0 +1,4 @@
+//! Feeds `deadheat_trace::fuzz::deadheat`.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| deadheat_trace::fuzz::deadheat(bytes));
