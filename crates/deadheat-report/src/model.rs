@@ -303,6 +303,10 @@ pub enum Location {
     Global {
         /// Its name, demangled.
         symbol: String,
+        /// The part that was accessed, as it is written behind the name: `.size`, `[3].next`;
+        /// empty for the whole, or where that is not known.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        part: String,
         /// The address's offset in it.
         offset: u64,
         /// Its size.

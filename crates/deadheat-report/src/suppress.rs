@@ -259,9 +259,10 @@ fn module_matches(pattern: &Pattern, frame: &Frame) -> bool {
 
 fn location_matches(pattern: &Pattern, location: &Location) -> bool {
     match location {
-        Location::Global { symbol, .. } | Location::Tls { symbol: Some(symbol), .. } => {
-            pattern.matches(symbol)
+        Location::Global { symbol, part, .. } => {
+            pattern.matches(symbol) || (!part.is_empty() && pattern.matches(&format!("{symbol}{part}")))
         }
+        Location::Tls { symbol: Some(symbol), .. } => pattern.matches(symbol),
         Location::Named { name } => pattern.matches(name),
         Location::Tls { symbol: None, .. }
         | Location::Heap { .. }

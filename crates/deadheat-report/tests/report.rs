@@ -230,8 +230,13 @@ fn a_dead_heat_of_atomics_without_debug_information() {
         ..reader()
     };
     race.threads.clear();
-    race.location =
-        Location::Global { symbol: "queue".to_owned(), offset: 8, size: 32, module: "libq.so".to_owned() };
+    race.location = Location::Global {
+        symbol: "queue".to_owned(),
+        part: String::new(),
+        offset: 8,
+        size: 32,
+        module: "libq.so".to_owned(),
+    };
     check(
         &report(vec![race]),
         &sources(),
@@ -292,6 +297,15 @@ fn a_line_that_races_with_itself_through_a_container() {
         deadheat: 1 race (1 unordered)
     "#]],
     );
+}
+
+#[test]
+fn a_part_of_a_global() {
+    let mut race = race();
+    let (symbol, part, module) = ("table".to_owned(), "[3].next".to_owned(), "app".to_owned());
+    race.location = Location::Global { symbol, part, offset: 56, size: 128, module };
+    let told = shown(&report(vec![race]), &NoSources);
+    assert!(told.contains("data race on `table[3].next` (4 bytes)\n"), "{told}");
 }
 
 #[test]

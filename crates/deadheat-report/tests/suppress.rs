@@ -77,8 +77,9 @@ fn race() -> Race {
         }],
         location: Location::Global {
             symbol: "table".to_owned(),
-            offset: 0,
-            size: 4,
+            part: ".next".to_owned(),
+            offset: 8,
+            size: 16,
             module: "app".to_owned(),
         },
         ..Race::default()
@@ -105,6 +106,7 @@ fn what_a_line_takes_out() {
         ("race:src/put.cpp", true),
         ("race:libget.so", true),
         ("race:^table$", true),
+        ("race:^table.next$", true),
         ("race:start_pool", true),
         ("race:nothing", false),
         ("race_top:^get$", true),

@@ -21,6 +21,7 @@ pub(super) fn location(location: &Location, accesses: &[Access; 2]) -> String {
         [one, other] => format!("{one} and {other} bytes"),
     };
     match location {
+        Location::Global { symbol, part, .. } if !part.is_empty() => format!("`{symbol}{part}` ({size})"),
         Location::Global { symbol, offset: 0, size: whole, .. }
             if *whole == 0 || *whole == accesses[0].size =>
         {

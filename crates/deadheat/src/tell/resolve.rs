@@ -168,22 +168,24 @@ impl<'a> Resolver<'a> {
 
     fn location(&mut self, race: &CoreRace) -> Location {
         let address = race.address;
+        let sides = [&race.earlier, &race.later].map(|side| side.access);
+        let size = sides.iter().find(|access| access.address == address).map_or(1, |access| access.size);
         if let Some(name) = self.tables.names.get(address) {
             return Location::Named { name: name.to_owned() };
         }
         match &race.block {
-            Some(block) => self.in_block(block, address),
-            None => self.global(address).unwrap_or_default(),
+            Some(block) => self.in_block(block, address, size),
+            None => self.global(address, size).unwrap_or_default(),
         }
     }
 
-    fn in_block(&mut self, block: &Block, address: u64) -> Location {
+    fn in_block(&mut self, block: &Block, address: u64, bytes: u64) -> Location {
         let Block { size, kind, thread, place, stack, .. } = *block;
         let offset = address - block.address;
         let thread = self.tables.threads.path(thread);
         match kind {
             BlockKind::Heap => Location::Heap { size, offset, thread, frames: self.stack(place, stack) },
-            BlockKind::Mapping => match self.global(address) {
+            BlockKind::Mapping => match self.global(address, bytes) {
                 // A library that the program mapped by itself, or through the loader.
                 Some(global) => global,
                 None => Location::Mapping { size, offset, thread, frames: self.stack(place, stack) },
@@ -193,16 +195,20 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    fn global(&mut self, address: u64) -> Option<Location> {
+    fn global(&mut self, address: u64, bytes: u64) -> Option<Location> {
         // The latest load counts: a race is told after the run.
         let (id, inside) = self.tables.modules.locate(address, u64::MAX)?;
         let module = self.module_name(id);
-        let symbol = self.modules.get(id.0 as usize).and_then(|key| self.symbolizer.data(*key, inside));
+        let symbol =
+            self.modules.get(id.0 as usize).and_then(|key| self.symbolizer.data(*key, inside, bytes));
         Some(match symbol {
-            Some(DataSymbol { name, offset, size }) => {
-                Location::Global { symbol: name, offset, size, module }
+            Some(DataSymbol { name, offset, size, part }) => {
+                Location::Global { symbol: name, part: part.unwrap_or_default(), offset, size, module }
             }
-            None => Location::Global { symbol: format!("{module}+{inside:#x}"), offset: 0, size: 0, module },
+            None => {
+                let symbol = format!("{module}+{inside:#x}");
+                Location::Global { symbol, part: String::new(), offset: 0, size: 0, module }
+            }
         })
     }
 
@@ -216,8 +222,9 @@ impl<'a> Resolver<'a> {
             return Lock { name: name.to_owned(), id: name.to_owned(), mode };
         }
         let location = match &held.block {
-            Some(block) => self.in_block(block, held.lock),
-            None => self.global(held.lock).unwrap_or_default(),
+            // Of a lock only the first byte is known to be its own.
+            Some(block) => self.in_block(block, held.lock, 1),
+            None => self.global(held.lock, 1).unwrap_or_default(),
         };
         let (name, id) = lock_name(&location, held.lock);
         Lock { name, id, mode }
@@ -227,8 +234,9 @@ impl<'a> Resolver<'a> {
 fn lock_name(location: &Location, address: u64) -> (String, String) {
     let at = |offset: u64| if offset == 0 { String::new() } else { format!("+{offset}") };
     match location {
-        Location::Global { symbol, offset, module, .. } => {
-            let name = format!("{symbol}{}", at(*offset));
+        Location::Global { symbol, part, offset, module, .. } => {
+            let part = if part.is_empty() { at(*offset) } else { part.clone() };
+            let name = format!("{symbol}{part}");
             (name.clone(), format!("{module}:{name}"))
         }
         Location::Heap { offset, frames, .. } => block_lock("heap block", *offset, frames),
