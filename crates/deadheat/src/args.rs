@@ -31,6 +31,8 @@ pub(crate) enum Command {
     Cxx(cmd::cc::Args),
     /// Run a build system with CC and CXX set to the compilers above
     Build(cmd::drive::Args),
+    /// Run a program, tell its races
+    Run(cmd::run::Args),
     /// Run a program, write a trace
     Record(cmd::record::Args),
     /// Find the races of a recorded run
@@ -39,6 +41,8 @@ pub(crate) enum Command {
     Report(cmd::report::Args),
     /// Look into a trace, or convert it from or to another format
     Trace(cmd::trace::Args),
+    /// Build and run a small racy program that is built in
+    Demo(cmd::demo::Args),
 }
 
 /// Options that every command takes.

@@ -2,9 +2,11 @@
 
 pub(crate) mod analyze;
 pub(crate) mod cc;
+pub(crate) mod demo;
 pub(crate) mod drive;
 pub(crate) mod record;
 pub(crate) mod report;
+pub(crate) mod run;
 pub(crate) mod trace;
 
 use crate::args::{Command, Common};
@@ -17,9 +19,11 @@ pub(crate) fn run(command: Command, common: &Common) -> Result<Exit, Failure> {
         Command::Cc(args) => cc::run(args.call(Language::C)),
         Command::Cxx(args) => cc::run(args.call(Language::Cxx)),
         Command::Build(args) => drive::run(args, common),
+        Command::Run(args) => run::run(&args, common),
         Command::Record(args) => record::run(args, common),
         Command::Analyze(args) => analyze::run(&args, common),
         Command::Report(args) => report::run(&args, common),
         Command::Trace(args) => trace::run(&args, common),
+        Command::Demo(args) => demo::run(&args, common),
     }
 }

@@ -30,6 +30,13 @@ pub(crate) struct Program {
     command: Vec<OsString>,
 }
 
+impl Program {
+    /// A program without arguments, for as long as it takes.
+    pub(crate) fn named(path: &str) -> Program {
+        Program { timeout: None, command: vec![path.into()] }
+    }
+}
+
 /// Runs the program; ends with its code.
 pub(crate) fn run(args: Args, common: &Common) -> Result<Exit, Failure> {
     let (end, traces) = record(&args.program, &args.output, common)?;

@@ -46,6 +46,11 @@ pub(crate) fn command(language: Language, arguments: &[OsString]) -> Result<Comm
     Ok(command)
 }
 
+/// The real compiler for `language`, as a person would type it.
+pub(crate) fn shown(language: Language) -> Result<String, Failure> {
+    Ok(Real::find(language)?.shown())
+}
+
 /// Lets the real compiler take this process's place.
 pub(crate) fn replace_process(language: Language, arguments: &[OsString]) -> Failure {
     match command(language, arguments) {

@@ -1,0 +1,46 @@
+//! `deadheat run`: runs a program and tells its races.
+
+use std::path::PathBuf;
+
+use crate::args::Common;
+use crate::cmd::record::{self, Program};
+use crate::exit::{Exit, Failure};
+use crate::tell::{self, Judging, Telling};
+use crate::traces::Scratch;
+
+/// What to run, and what to tell.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Keep the trace in this file
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
+    #[command(flatten)]
+    judging: Judging,
+    #[command(flatten)]
+    telling: Telling,
+    #[command(flatten)]
+    program: Program,
+}
+
+/// Runs the program, judges what it and the processes that it started did. The code is 66 if
+/// there were races, else the program's own.
+pub(crate) fn run(args: &Args, common: &Common) -> Result<Exit, Failure> {
+    watch(&args.program, args.trace.clone(), &args.judging, &args.telling, common)
+}
+
+/// As [`run`], for whoever has the parts.
+pub(crate) fn watch(
+    program: &Program,
+    trace: Option<PathBuf>,
+    judging: &Judging,
+    telling: &Telling,
+    common: &Common,
+) -> Result<Exit, Failure> {
+    let scratch = if trace.is_none() { Some(Scratch::make()?) } else { None };
+    let path = trace.or_else(|| Some(scratch.as_ref()?.path().join("trace"))).unwrap_or_default();
+    let (end, traces) = record::record(program, &path, common)?;
+    if !traces.is_empty() && tell::traces(&traces, judging, telling, common)? == Exit::Races {
+        return Ok(Exit::Races);
+    }
+    Ok(end.exit())
+}
