@@ -269,11 +269,11 @@ pub(crate) fn pause() {
 /// `address` is valid for writes and aligned to 16 bytes.
 pub(crate) unsafe fn compare_exchange_16(address: *mut u128, expected: u128, new: u128) -> u128 {
     let (low, high): (u64, u64);
-    // SAFETY: `rbx` is saved around its use (the compiler reserves it); the caller vouches for
-    // the address.
+    // SAFETY: `rbx` is saved around its use (the compiler lets no operand name it, but may choose
+    // it for an operand that names none; so all are named); the caller vouches for the address.
     unsafe {
-        asm!("xchg {new_low}, rbx", "lock cmpxchg16b [{address}]", "mov rbx, {new_low}",
-            new_low = inout(reg) new as u64 => _, address = in(reg) address,
+        asm!("xchg rsi, rbx", "lock cmpxchg16b [rdi]", "mov rbx, rsi",
+            inout("rsi") new as u64 => _, in("rdi") address,
             in("rcx") (new >> 64) as u64,
             inlateout("rax") expected as u64 => low,
             inlateout("rdx") (expected >> 64) as u64 => high,
@@ -319,11 +319,9 @@ pub(crate) mod number {
     pub(crate) const GETSOCKNAME: usize = 51;
     pub(crate) const GETPEERNAME: usize = 52;
     pub(crate) const GETSOCKOPT: usize = 55;
-    pub(crate) const FTRUNCATE: usize = 77;
     pub(crate) const EXIT_GROUP: usize = 231;
     pub(crate) const CLOCK_GETTIME: usize = 228;
     pub(crate) const OPENAT: usize = 257;
-    pub(crate) const READ: usize = 0;
     pub(crate) const FALLOCATE: usize = 285;
     pub(crate) const FCNTL: usize = 72;
     pub(crate) const GETRLIMIT: usize = 97;
