@@ -61,21 +61,19 @@ impl Recording {
         let mut sum = Content::default();
         for trace in &self.all {
             let output = Command::new(&tools.deadheat)
-                .args(["trace", "info", "--format", "json"])
+                .args(["trace", "info"])
                 .arg(trace)
                 .output()
                 .map_err(|e| Stop::missing(format!("cannot run {}: {e}", tools.deadheat.display())))?;
             let text = String::from_utf8_lossy(&output.stdout);
-            let info: Value =
-                text.lines().next().and_then(|line| serde_json::from_str(line).ok()).unwrap_or_default();
             let count = |name: &str| {
-                info[name].as_u64().ok_or_else(|| {
+                number_after(&text, name).ok_or_else(|| {
                     let why = String::from_utf8_lossy(&output.stderr);
                     Stop::failed(format!("`trace info {}` tells no {name}: {why}", trace.display()))
                 })
             };
             sum.events += count("events")?;
-            sum.accesses += count("accesses_made")?;
+            sum.accesses += count("accesses")?;
             sum.bytes += fs::metadata(trace).map_or(0, |data| data.len());
         }
         Ok(sum)
@@ -117,6 +115,12 @@ fn belongs(name: &str, file: &Path) -> bool {
     })
 }
 
+/// The number that follows a name at the beginning of a line.
+fn number_after(text: &str, name: &str) -> Option<u64> {
+    let rest = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '))?;
+    rest.split_whitespace().next()?.parse().ok()
+}
+
 fn is_race(line: &str) -> bool {
     serde_json::from_str::<Value>(line).is_ok_and(|value| value["type"] == "race")
 }
@@ -133,6 +137,14 @@ mod tests {
         for file in ["sort.trace.json", "resort.trace", "sort"] {
             assert!(!belongs("sort.trace", Path::new("/t").join(file).as_path()), "{file}");
         }
+    }
+
+    #[test]
+    fn amounts_are_read_from_the_lines_that_begin_with_their_names() {
+        let text = "events     12\naccesses   11 made, 9 stored\n\nevents by sort\n  read 8\n";
+        assert_eq!(number_after(text, "events"), Some(12));
+        assert_eq!(number_after(text, "accesses"), Some(11));
+        assert_eq!(number_after(text, "threads"), None);
     }
 
     #[test]

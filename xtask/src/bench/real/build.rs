@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use crate::bench::compare::Build;
 use crate::bench::measure::create;
-use crate::bench::tools::{Tools, first_line, make_folder};
+use crate::bench::tools::{Tools, first_line, make_folder, write};
 use crate::bench::{Outcome, Stop};
 
 use super::program::Program;
@@ -32,13 +32,24 @@ fn installed(package: &str) -> bool {
         .is_some_and(|text| text == "installed")
 }
 
+/// The file that says how a copy was built; a build that would be the same is not made again.
+const BUILT: &str = "built";
+
 /// Builds it natively, with TSan and through deadheat; tells how long each took.
 pub(crate) fn all(program: &Program, tools: &Tools, source: &Path, place: &Path) -> Outcome<String> {
     let mut seconds = Vec::new();
     for build in Build::ALL {
         let folder = place.join(build.name());
         make_folder(&folder)?;
-        let copy = folder.join("source");
+        let (copy, built) = (folder.join("source"), folder.join(BUILT));
+        let how = manner(program, tools, build);
+        if let Some(told) =
+            fs::read_to_string(&built).ok().and_then(|text| text.strip_prefix(&how).map(str::to_owned))
+        {
+            seconds.push(told);
+            continue;
+        }
+        let _ = fs::remove_file(&built);
         if copy.exists() {
             fs::remove_dir_all(&copy)
                 .map_err(|e| Stop::failed(format!("cannot remove {}: {e}", copy.display())))?;
@@ -51,9 +62,19 @@ pub(crate) fn all(program: &Program, tools: &Tools, source: &Path, place: &Path)
         for words in program.build {
             step(program, tools, build, words, &folder)?;
         }
-        seconds.push(format!("{} {:.0} s", build.name(), started.elapsed().as_secs_f64()));
+        let told = format!("{} {:.0} s", build.name(), started.elapsed().as_secs_f64());
+        write(&built, how + &told)?;
+        seconds.push(told);
     }
     Ok(seconds.join(", "))
+}
+
+/// All that makes one build differ from another.
+fn manner(program: &Program, tools: &Tools, build: Build) -> String {
+    let Tools { deadheat, cc, cxx } = tools;
+    let ours =
+        fs::metadata(deadheat).and_then(|data| data.modified()).ok().filter(|_| build == Build::Deadheat);
+    format!("{:?} {:?} {cc} {cxx} {ours:?}\n", program.build, program.flags)
 }
 
 fn step(program: &Program, tools: &Tools, build: Build, words: &[&str], folder: &Path) -> Outcome<()> {

@@ -146,7 +146,7 @@ pub(crate) const PROGRAMS: &[Program] = &[
         name: "zstd",
         package: "libzstd",
         needs: &["make"],
-        build: &[&["make", "-C", "programs", "-j2", "zstd"]],
+        build: &[&["make", "-C", "programs", "-j2", "ZSTD_LEGACY_SUPPORT=0", "HAVE_LZMA=0", "zstd"]],
         flags: "",
         share: 2,
         steps: &[
