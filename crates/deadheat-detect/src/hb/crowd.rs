@@ -90,19 +90,14 @@ const STEPS: usize = 1 << 10;
 const NO_STEP: Step = Step { from: Cell::EMPTY, version: 0, by: 0, to: 0, to_version: 0, clean: false };
 
 /// All crowds.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Crowds {
     crowds: Vec<Crowd>,
     free: Vec<u32>,
-    steps: Box<[Step; STEPS]>,
+    /// Empty until the first step.
+    steps: Vec<Step>,
     live: usize,
     made: usize,
-}
-
-impl Default for Crowds {
-    fn default() -> Self {
-        Self { crowds: Vec::new(), free: Vec::new(), steps: Box::new([NO_STEP; STEPS]), live: 0, made: 0 }
-    }
 }
 
 impl Crowds {
@@ -114,7 +109,7 @@ impl Crowds {
 
     /// Where the step from `from` by a moment leads, if it was taken before without a race.
     pub(crate) fn clean_step(&mut self, from: Cell, by: u32) -> Option<Cell> {
-        let step = &self.steps[slot(from, by)];
+        let step = self.steps.get(slot(from, by))?;
         if !step.clean {
             return None;
         }
@@ -125,7 +120,7 @@ impl Crowds {
 
     /// Where the step from `from` by a moment leads, if it was taken before.
     pub(crate) fn known_step(&mut self, from: Cell, by: u32) -> Option<Cell> {
-        let step = &self.steps[slot(from, by)];
+        let step = self.steps.get(slot(from, by))?;
         if step.by != by || step.from != from || step.version != self.version(from) {
             return None;
         }
@@ -142,7 +137,7 @@ impl Crowds {
     pub(crate) fn stay(&mut self, cell: Cell, by: u32, clean: bool) {
         let Some(to) = cell.as_crowd() else { return };
         let version = self.version(cell);
-        self.steps[slot(cell, by)] = Step { from: cell, version, by, to, to_version: version, clean };
+        self.keep(Step { from: cell, version, by, to, to_version: version, clean });
     }
 
     /// The cell of the given members, which took a step from `from` by a moment.
@@ -159,7 +154,7 @@ impl Crowds {
         let version = self.version(from);
         let number = self.make(members);
         let to_version = self.crowds[number as usize].version;
-        self.steps[slot(from, by)] = Step { from, version, by, to: number, to_version, clean };
+        self.keep(Step { from, version, by, to: number, to_version, clean });
         Cell::crowd(number)
     }
 
@@ -201,7 +196,7 @@ impl Crowds {
                 self.release(number);
             }
         }
-        *self.steps = [NO_STEP; STEPS];
+        self.steps.fill(NO_STEP);
         self.made = 0;
     }
 
@@ -209,6 +204,11 @@ impl Crowds {
     pub(crate) fn memory(&self) -> usize {
         let members: usize = self.crowds.iter().map(|crowd| crowd.members.capacity()).sum();
         members * size_of::<Member>() + self.crowds.capacity() * size_of::<Crowd>()
+    }
+
+    fn keep(&mut self, step: Step) {
+        self.steps.resize(STEPS, NO_STEP);
+        self.steps[slot(step.from, step.by)] = step;
     }
 
     fn version(&self, from: Cell) -> u32 {
