@@ -4,6 +4,7 @@
 //! checker's here.
 
 #![allow(dead_code, reason = "the included files serve more than these tests")]
+#![allow(clippy::arc_with_non_send_sync, reason = "the model checker sees who is in a cell when")]
 
 mod sys {
     pub(crate) mod primitive {

@@ -141,4 +141,4 @@ pub(crate) unsafe fn next(stream: *mut Thread) {
 }
 
 const _: () = assert!(FIRST_SIZE > block::HEADER + 2 * ROOM);
-const _: () = assert!(FIRST_SIZE as u64 % header::PAGE == 0);
+const _: () = assert!((FIRST_SIZE as u64).is_multiple_of(header::PAGE));

@@ -20,10 +20,10 @@ pub(crate) fn fork(real: impl FnOnce() -> i32) -> i32 {
     let result = real();
     modules::unlock_after_fork();
     threads::unlock_after_fork();
-    if result == 0 {
-        if let Some(thread) = thread {
-            in_child(thread, parent);
-        }
+    if result == 0
+        && let Some(thread) = thread
+    {
+        in_child(thread, parent);
     }
     result
 }

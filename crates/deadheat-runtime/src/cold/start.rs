@@ -80,10 +80,10 @@ unsafe fn wire_of<'a>(environment: *const *const c_char) -> Option<&'a [u8]> {
     unsafe {
         while !entry.is_null() && !(*entry).is_null() {
             let text = CStr::from_ptr(*entry).to_bytes();
-            if let Some(rest) = text.strip_prefix(wire::ENV.as_bytes()) {
-                if let Some(value) = rest.strip_prefix(b"=") {
-                    return Some(value);
-                }
+            if let Some(rest) = text.strip_prefix(wire::ENV.as_bytes())
+                && let Some(value) = rest.strip_prefix(b"=")
+            {
+                return Some(value);
             }
             entry = entry.add(1);
         }
@@ -103,11 +103,8 @@ unsafe fn record(trace: &[u8], count: c_int, arguments: *const *const c_char) ->
         sys::say(b"deadheat: the trace's path is too long; nothing is recorded\n");
         return OFF;
     }
-    // SAFETY: written once, before any other thread runs.
-    unsafe {
-        let path = &mut *(&raw mut PATH);
-        path[..trace.len()].copy_from_slice(trace);
-    }
+    // SAFETY: written once, before any other thread runs; the path was found to fit.
+    unsafe { core::ptr::copy_nonoverlapping(trace.as_ptr(), (&raw mut PATH).cast(), trace.len()) };
     PATH_LEN.store(trace.len() as u32, Ordering::Relaxed);
     if !open_trace(0) {
         return OFF;
@@ -159,8 +156,8 @@ fn create_file(child: bool) -> Result<i32, sys::Errno> {
     const TRIES: u32 = 10_000;
     let len = PATH_LEN.load(Ordering::Relaxed) as usize;
     let mut path = [0u8; MAX_PATH];
-    // SAFETY: `PATH` does not change once it is set.
-    path[..len].copy_from_slice(unsafe { &(&*(&raw const PATH))[..len] });
+    // SAFETY: `PATH` does not change once it is set, and is as long as `path`.
+    unsafe { core::ptr::copy_nonoverlapping((&raw const PATH).cast(), path.as_mut_ptr(), len) };
     let mut number = u32::from(child);
     loop {
         let mut at = len;

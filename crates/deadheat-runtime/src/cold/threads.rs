@@ -403,10 +403,10 @@ unsafe fn entry(pthread: c::Pthread, insert: bool) -> Option<&'static mut Entry>
 fn register(pthread: c::Pthread, id: u32) {
     REGISTRY.lock.with(|| {
         // SAFETY: under the lock.
-        if let Some(entry) = unsafe { entry(pthread, true) } {
-            if entry.pthread != pthread || entry.id < id {
-                *entry = Entry { pthread, id };
-            }
+        if let Some(entry) = unsafe { entry(pthread, true) }
+            && (entry.pthread != pthread || entry.id < id)
+        {
+            *entry = Entry { pthread, id };
         }
     });
 }
@@ -421,10 +421,10 @@ pub(crate) fn id_of(pthread: c::Pthread) -> Option<u32> {
 pub(crate) fn forget(pthread: c::Pthread, id: u32) {
     REGISTRY.lock.with(|| {
         // SAFETY: under the lock.
-        if let Some(entry) = unsafe { entry(pthread, false) } {
-            if entry.id == id {
-                entry.pthread = FREED;
-            }
+        if let Some(entry) = unsafe { entry(pthread, false) }
+            && entry.id == id
+        {
+            entry.pthread = FREED;
         }
     });
 }

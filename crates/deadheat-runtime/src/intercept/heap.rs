@@ -115,7 +115,7 @@ intercept! {
     fn dh_wrap_posix_memalign / posix_memalign(
         result: *mut *mut c_void, alignment: usize, size: usize,
     ) -> c_int; pc {
-        if !alignment.is_power_of_two() || alignment % size_of::<usize>() != 0 {
+        if !alignment.is_power_of_two() || !alignment.is_multiple_of(size_of::<usize>()) {
             return EINVAL;
         }
         let errno = c::KeepErrno::new();

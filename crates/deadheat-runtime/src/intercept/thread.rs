@@ -61,11 +61,11 @@ fn join(pc: usize, thread: Pthread, wait: impl FnOnce() -> c_int) -> c_int {
     // The name may be given to another thread as soon as the wait is over.
     let before = threads::id_of(thread);
     let result = wait();
-    if result == 0 {
-        if let Some(id) = before.or_else(|| threads::id_of(thread)) {
-            log::event(pc, &Op::Join { child: ThreadId(id) });
-            threads::forget(thread, id);
-        }
+    if result == 0
+        && let Some(id) = before.or_else(|| threads::id_of(thread))
+    {
+        log::event(pc, &Op::Join { child: ThreadId(id) });
+        threads::forget(thread, id);
     }
     result
 }

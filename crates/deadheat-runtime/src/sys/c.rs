@@ -33,7 +33,6 @@ unsafe extern "C" {
         each: unsafe extern "C" fn(*mut Module, Size, *mut c_void) -> c_int,
         data: *mut c_void,
     ) -> c_int;
-    pub(crate) static environ: *const *const c_char;
 }
 
 /// `struct dl_phdr_info`, its stable part.

@@ -123,30 +123,6 @@ pub(crate) unsafe fn create_file(path: *const u8) -> Result<i32, Errno> {
     }
 }
 
-/// Opens a file for reading.
-///
-/// # Safety
-/// `path` ends with a NUL.
-pub(crate) unsafe fn open_file(path: *const u8) -> Result<i32, Errno> {
-    const AT_FDCWD: usize = -100isize as usize;
-    // SAFETY: the caller's promise for the path.
-    result(unsafe { syscall(number::OPENAT, [AT_FDCWD, path as usize, 0o2000000, 0, 0, 0]) })
-        .map(|file| file as i32)
-}
-
-/// Reads from a file.
-pub(crate) fn read_file(file: i32, buffer: &mut [u8]) -> Result<usize, Errno> {
-    let arguments = [file as usize, buffer.as_mut_ptr() as usize, buffer.len(), 0, 0, 0];
-    // SAFETY: the buffer is as long as said.
-    result(unsafe { syscall(number::READ, arguments) })
-}
-
-/// Sets a file's size.
-pub(crate) fn resize_file(file: i32, size: u64) -> Result<(), Errno> {
-    // SAFETY: plain numbers.
-    result(unsafe { syscall(number::FTRUNCATE, [file as usize, size as usize, 0, 0, 0, 0]) }).map(|_| ())
-}
-
 /// Closes a descriptor of the runtime's own.
 pub(crate) fn close(file: i32) {
     // SAFETY: plain numbers.
