@@ -6,7 +6,13 @@ use crate::hb::Hb;
 /// What can be asked of an analysis.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Options {
-    /// List every unordered pair of places, instead of at least one partner for each racy access.
+    /// List every unordered pair of places, each once, instead of at least one partner for each
+    /// racy access. Takes more time, and memory for each byte: a member of 16 bytes in the set of
+    /// what is remembered of it for each thread, place and sort of access (read or write, plain
+    /// or atomic) that touched it, shared by bytes with the same past; and for each pair told.
+    ///
+    /// That is enough: of a place's accesses by one thread, the latest is ordered before a later
+    /// access only if all are.
     pub all_pairs: bool,
 }
 
