@@ -300,6 +300,17 @@ fn a_line_that_races_with_itself_through_a_container() {
 }
 
 #[test]
+fn a_recursion_takes_one_line() {
+    let mut race = race();
+    let frames = &mut race.accesses[0].frames;
+    let again = frame("walk(Tree*)", 40, "src/tree.cpp", 44, 5);
+    frames.splice(1..1, std::iter::repeat_n(again, 30));
+    let told = shown(&report(vec![race]), &NoSources);
+    let lines = "#1 walk(Tree*) src/tree.cpp:44:5, 30 times\n           #31 worker(void*)";
+    assert!(told.contains(lines), "{told}");
+}
+
+#[test]
 fn a_part_of_a_global() {
     let mut race = race();
     let (symbol, part, module) = ("table".to_owned(), "[3].next".to_owned(), "app".to_owned());

@@ -165,14 +165,25 @@ fn outside_libraries(frames: &[Frame]) -> &[Frame] {
     &frames[frames.iter().position(is_own).unwrap_or(0)..]
 }
 
+/// The frames that are told, each on a line; a recursion's equal frames share one.
 fn lines(frames: &[Frame], most: usize) -> String {
     let shown = visible(frames);
-    let mut text = String::new();
-    for (index, frame) in shown.iter().take(most).enumerate() {
-        text += &format!("\n  #{index} {}", frame_line(frame));
+    let mut runs: Vec<(usize, String, usize)> = Vec::new();
+    for (index, frame) in shown.iter().enumerate() {
+        let line = frame_line(frame);
+        match runs.last_mut() {
+            Some((_, last, times)) if *last == line => *times += 1,
+            _ => runs.push((index, line, 1)),
+        }
     }
-    if shown.len() > most {
-        text += &format!("\n  and {} more", shown.len() - most);
+    let mut text = String::new();
+    for (index, line, times) in runs.iter().take(most) {
+        let times = if *times > 1 { format!(", {times} times") } else { String::new() };
+        text += &format!("\n  #{index} {line}{times}");
+    }
+    let left: usize = runs.iter().skip(most).map(|(_, _, times)| times).sum();
+    if left > 0 {
+        text += &format!("\n  and {left} more");
     }
     text
 }
