@@ -36,7 +36,7 @@ const WATCH: &[Line] = &[
                shows its race with both source lines (exit 66).",
         run: "$(sed -n 's/^\\$ \\(cargo run .*\\)$/\\1/p' README.md | head -1)",
         code: 66,
-        prints: &["unordered", "demo.c"],
+        prints: &["unordered", "cache.c"],
     },
     Line {
         says: "The README's second command passes all tests, here at full count: every program of spec/programs 20 \
