@@ -43,6 +43,8 @@ pub(crate) enum Command {
     Trace(cmd::trace::Args),
     /// Build and run a small racy program that is built in
     Demo(cmd::demo::Args),
+    /// Check compilers, linker and limits; build and catch a canary race
+    Doctor(cmd::doctor::Args),
 }
 
 /// Options that every command takes.

@@ -3,6 +3,7 @@
 pub(crate) mod analyze;
 pub(crate) mod cc;
 pub(crate) mod demo;
+pub(crate) mod doctor;
 pub(crate) mod drive;
 pub(crate) mod record;
 pub(crate) mod report;
@@ -25,5 +26,6 @@ pub(crate) fn run(command: Command, common: &Common) -> Result<Exit, Failure> {
         Command::Report(args) => report::run(&args, common),
         Command::Trace(args) => trace::run(&args, common),
         Command::Demo(args) => demo::run(&args, common),
+        Command::Doctor(args) => doctor::run(&args, common),
     }
 }
