@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use object::{Object, ObjectSymbol, ObjectSymbolTable, SymbolIndex, SymbolKind};
+use object::{Object, ObjectSection, ObjectSymbol, ObjectSymbolTable, SymbolIndex, SymbolKind};
 
 use crate::image::Image;
 
@@ -110,10 +110,14 @@ impl Table {
                 break;
             }
             let Some(found) = self.symbol(entry.index) else { continue };
-            // A function without a size (written in assembly) reaches up to the next symbol.
+            // A function without a size (written in assembly) reaches up to the next symbol of
+            // its section.
             let nearest = end > 0 && list[end - 1].address == entry.address;
-            let holds =
-                address - found.address < found.size || (found.size == 0 && want == Want::Code && nearest);
+            let holds = address - found.address < found.size
+                || (found.size == 0
+                    && want == Want::Code
+                    && nearest
+                    && self.same_section(found.address, address));
             // Of aliases the shortest name, then the first in the alphabet: a stable choice.
             if holds
                 && best.is_none_or(|other| (found.name.len(), found.name) < (other.name.len(), other.name))
@@ -122,6 +126,14 @@ impl Table {
             }
         }
         best
+    }
+
+    fn same_section(&self, one: u64, other: u64) -> bool {
+        self.image.object().sections().any(|section| {
+            let holds =
+                |address: u64| address.checked_sub(section.address()).is_some_and(|at| at < section.size());
+            holds(one) && holds(other)
+        })
     }
 
     fn symbol(&self, index: u32) -> Option<Found<'_>> {

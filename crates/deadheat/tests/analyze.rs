@@ -1,0 +1,129 @@
+//! `deadheat analyze` and `deadheat report` on traces that are text, so that no compiler is needed.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// Two races on `x` that the lock does not prevent, and none on `y`.
+const RACY: &str = "\
+T0|w(y)|1
+T0|fork(T1)|2
+T0|w(x)|3
+T0|acq(l)|4
+T0|r(x)|5
+T0|rel(l)|6
+T1|r(y)|7
+T1|w(x)|8
+";
+
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let path = std::env::temp_dir().join(format!("deadheat-analyze-{name}-{}", std::process::id()));
+        fs::create_dir_all(&path).expect("the temporary folder can be written");
+        Folder(path)
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        fs::write(self.0.join(name), text).expect("the temporary folder can be written");
+    }
+
+    fn run(&self, arguments: &[&str]) -> (i32, String, String) {
+        let mut command = Command::new(Path::new(env!("CARGO_BIN_EXE_deadheat")));
+        let Output { status, stdout, stderr } =
+            command.args(arguments).current_dir(&self.0).output().expect("deadheat starts");
+        let text = |bytes| String::from_utf8(bytes).expect("output is UTF-8");
+        (status.code().expect("deadheat is not killed"), text(stdout), text(stderr))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+#[test]
+fn races_are_told_and_end_with_66() {
+    let folder = Folder::new("text");
+    folder.write("t.std", RACY);
+    let (code, out, err) = folder.run(&["analyze", "t.std"]);
+    assert_eq!((code, out.as_str()), (66, ""), "{err}");
+    assert_eq!(err.matches("unordered: data race on `x`").count(), 2, "{err}");
+    assert!(err.contains("holding `l`"), "{err}");
+    assert!(err.ends_with("deadheat: 2 races (2 unordered)\n"), "{err}");
+    assert!(!err.contains('\u{1b}'), "no colour into a file");
+    assert_eq!(folder.run(&["analyze", "t.std", "--fail-on", "proved"]).0, 0);
+    assert_eq!(folder.run(&["analyze", "t.std", "--fail-on", "never"]).0, 2);
+    assert_eq!(folder.run(&["analyze", "t.std", "--by", "magic"]).0, 2);
+}
+
+#[test]
+fn the_same_report_by_way_of_a_file() {
+    let folder = Folder::new("json");
+    folder.write("t.std", RACY);
+    let (_, _, direct) = folder.run(&["analyze", "t.std"]);
+    let (code, out, err) = folder.run(&["analyze", "t.std", "--format", "json", "-o", "r.jsonl"]);
+    assert_eq!((code, out.as_str(), err.as_str()), (66, "", ""));
+    let (code, out, err) = folder.run(&["report", "r.jsonl"]);
+    assert_eq!((code, out.as_str(), err), (0, "", direct));
+    let (_, out, _) = folder.run(&["report", "r.jsonl", "--format", "json"]);
+    assert_eq!(out, fs::read_to_string(folder.0.join("r.jsonl")).expect("it was written"));
+    let types: Vec<_> = out.lines().filter_map(|line| line.split('"').nth(3)).collect();
+    assert_eq!(types, ["run", "race", "race", "summary"]);
+}
+
+#[test]
+fn suppressions() {
+    let folder = Folder::new("suppressions");
+    folder.write("t.std", RACY);
+    folder.write("all.txt", "race: ^x$\nsilly:x\nrace:zebra\n");
+    let (code, _, err) =
+        folder.run(&["analyze", "t.std", "--suppressions", "all.txt", "--unused-suppressions"]);
+    assert_eq!(code, 0);
+    let lines: Vec<_> = err.lines().collect();
+    assert_eq!(
+        lines,
+        [
+            "deadheat: warning: all.txt:1: the space after the colon is dropped (TSan would look for it)",
+            "deadheat: warning: all.txt:2: unknown type `silly`, the line is skipped; types are race, race_top, \
+             mutex, thread, signal, called_from_lib, deadlock",
+            "deadheat: no race found in 2 threads, 8 events and 5 accesses; 2 suppressed",
+            "deadheat: unused suppression: all.txt:3: race:zebra",
+        ]
+    );
+    assert_eq!(folder.run(&["analyze", "t.std", "--suppressions", "missing.txt"]).0, 65);
+}
+
+#[test]
+fn a_run_that_could_not_race_says_so() {
+    let folder = Folder::new("alone");
+    folder.write("alone.std", "T0|w(x)|1\nT0|w(x)|2\n");
+    folder.write("nothing.std", "T0|fork(T1)|1\nT1|acq(l)|2\nT1|rel(l)|3\n");
+    let (code, _, err) = folder.run(&["analyze", "alone.std"]);
+    assert_eq!(code, 0);
+    assert!(err.contains("no second thread was seen"), "{err}");
+    let (code, _, err) = folder.run(&["analyze", "nothing.std"]);
+    assert_eq!(code, 0);
+    assert!(err.contains("no instrumented access was seen"), "{err}");
+    assert_eq!(folder.run(&["analyze", "-q", "alone.std"]).2.lines().count(), 1);
+}
+
+#[test]
+fn what_was_read_before_a_fault_is_told() {
+    let folder = Folder::new("fault");
+    folder.write("t.std", &format!("{RACY}T1|w(\n"));
+    let (code, _, err) = folder.run(&["analyze", "t.std"]);
+    assert_eq!(code, 65);
+    assert_eq!(err.matches("data race on `x`").count(), 2, "{err}");
+    assert!(err.lines().last().is_some_and(|last| last.starts_with("deadheat: t.std:9:")), "{err}");
+    let (code, _, err) = folder.run(&["analyze", "none.std", "t.std"]);
+    assert_eq!(code, 65);
+    assert!(err.contains("data race on `x`"), "the other trace is told: {err}");
+    assert!(err.ends_with("deadheat: none.std: No such file or directory (os error 2)\n"), "{err}");
+    folder.write("r.jsonl", "{\"type\":\"run\",\"schema\":9}\n");
+    let (code, _, err) = folder.run(&["report", "r.jsonl"]);
+    assert_eq!(code, 65);
+    assert!(err.starts_with("deadheat: r.jsonl:1: schema 9 is of a later version"), "{err}");
+}
