@@ -13,8 +13,11 @@ use crate::text::StdWriter;
 use crate::trace::Trace;
 use crate::wellformed::Doubts;
 
+/// A function that reads any bytes.
+pub type Target = fn(&[u8]);
+
 /// Every target with its name, which is also that of its folder of inputs in `spec/corpus/`.
-pub const TARGETS: [(&str, fn(&[u8])); 6] = [
+pub const TARGETS: [(&str, Target); 6] = [
     ("deadheat", deadheat),
     ("records", records),
     ("std", std),

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use common::{Numbers, scratch};
-use deadheat_trace::fuzz::TARGETS;
+use deadheat_trace::fuzz::{TARGETS, Target};
 
 /// Mutations a target, unless a time is given.
 const TIMES: u64 = 2000;
@@ -68,7 +68,7 @@ fn mutate(input: &mut Vec<u8>, other: &[u8], numbers: &mut Numbers) {
     input.truncate(SIZE_MAX);
 }
 
-fn run(target: fn(&[u8]), name: &str, input: &[u8]) {
+fn run(target: Target, name: &str, input: &[u8]) {
     if let Err(panic) = catch_unwind(AssertUnwindSafe(|| target(input))) {
         let path = scratch(&format!("fuzz-{name}.input"));
         let _ = std::fs::write(&path, input);

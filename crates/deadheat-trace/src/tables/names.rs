@@ -41,6 +41,11 @@ impl Short {
     pub(crate) fn new(bits: u64, len: usize) -> Short {
         Short { bits: bits << (8 * (8 - len)) >> (8 * (8 - len)), len }
     }
+
+    /// The name.
+    pub(crate) fn bytes(self) -> Vec<u8> {
+        self.bits.to_le_bytes()[..self.len].to_vec()
+    }
 }
 
 /// What a table is searched for: the bytes if they are few, else their hash.
@@ -75,19 +80,18 @@ impl Interner {
         }
     }
 
-    /// As [`Self::intern`], for a name that is packed already.
-    #[inline]
-    pub(crate) fn intern_short(&mut self, name: Short) -> u32 {
+    /// The name's number, if it has one.
+    #[inline(always)]
+    fn look(&self, name: Short) -> Option<u32> {
+        let mask = self.table.len().wrapping_sub(1);
         let mut at = hash::fold(name.bits, name.len as u64) as usize;
         loop {
-            at &= self.table.len().wrapping_sub(1);
-            match self.table.get(at) {
-                Some(entry) if entry.number != 0 => {
-                    if entry.start == name.bits && entry.len == name.len as u32 {
-                        return entry.number - 1;
-                    }
-                }
-                _ => return self.intern(&name.bits.to_le_bytes()[..name.len]),
+            let entry = self.table.get(at & mask)?;
+            if entry.start == name.bits && entry.len == name.len as u32 {
+                return Some(entry.number - 1);
+            }
+            if entry.number == 0 {
+                return None;
             }
             at += 1;
         }
@@ -215,16 +219,16 @@ impl Names {
         VARIABLE_BASE + STEP * u64::from(self.variables.intern(name))
     }
 
-    /// As [`Self::variable`], for a short name.
-    #[inline]
-    pub(crate) fn short_variable(&mut self, name: Short) -> u64 {
-        VARIABLE_BASE + STEP * u64::from(self.variables.intern_short(name))
+    /// The address of a variable with a short name, if it is known.
+    #[inline(always)]
+    pub(crate) fn look_variable(&self, name: Short) -> Option<u64> {
+        Some(VARIABLE_BASE + STEP * u64::from(self.variables.look(name)?))
     }
 
-    /// As [`Self::lock`], for a short name.
-    #[inline]
-    pub(crate) fn short_lock(&mut self, name: Short) -> u64 {
-        LOCK_BASE + STEP * u64::from(self.locks.intern_short(name))
+    /// The address of a lock with a short name, if it is known.
+    #[inline(always)]
+    pub(crate) fn look_lock(&self, name: Short) -> Option<u64> {
+        Some(LOCK_BASE + STEP * u64::from(self.locks.look(name)?))
     }
 
     /// The address of the lock (or other object) of that name.

@@ -4,18 +4,73 @@
 //! at the end. Only the outermost acquire and release of a thread are delivered, so a lock is
 //! not released early; a release without an acquire is left out. [`Dirt`] counts both.
 
-use deadheat_core::event::{Event, Op};
+use deadheat_core::access::{Access, Mode};
+use deadheat_core::event::{Event, LockMode, Op};
 use deadheat_core::ids::{PlaceId, StackId, ThreadId};
 use deadheat_core::wire::LOCK_BASE;
 
 use crate::summary::{Dirt, Summary};
-use crate::tables::{Interner, Tables};
+use crate::tables::{Interner, Names, Short, Tables};
 
 /// Thread names `T0` to this are found without a search.
 const DIRECT: usize = 1 << 12;
 
+/// How many usual lines are looked up together.
+pub(crate) const BATCH: usize = 16;
+
 /// One event of a text.
 pub(crate) type Parsed = (ThreadId, PlaceId, Op);
+
+/// Every imported variable has this size.
+pub(crate) const SIZE: u64 = 8;
+
+/// What most lines say.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum What {
+    Read,
+    Write,
+    Acquire,
+    Release,
+}
+
+/// A line of the usual sort, whose name is not looked up yet.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Usual {
+    pub(crate) thread: ThreadId,
+    pub(crate) place: PlaceId,
+    pub(crate) what: What,
+    pub(crate) name: Short,
+}
+
+impl Usual {
+    /// The variable's or lock's address, if it is known.
+    #[inline(always)]
+    fn look(&self, names: &Names) -> Option<u64> {
+        match self.what {
+            What::Read | What::Write => names.look_variable(self.name),
+            What::Acquire | What::Release => names.look_lock(self.name),
+        }
+    }
+
+    /// The event; `address` is that of its variable or lock, if it is known.
+    #[inline(always)]
+    pub(crate) fn complete(&self, import: &mut Import<'_>, address: Option<u64>) -> Parsed {
+        let names = &mut import.tables.names;
+        let address = match (address, self.what) {
+            (Some(address), _) => address,
+            (None, What::Read | What::Write) => names.variable(&self.name.bytes()),
+            (None, What::Acquire | What::Release) => names.lock(&self.name.bytes()),
+        };
+        let mode = LockMode::Write;
+        let op = match self.what {
+            What::Read => Op::Access(Access::plain(address, SIZE, Mode::Read)),
+            What::Write => Op::Access(Access::plain(address, SIZE, Mode::Write)),
+            What::Acquire => Op::Acquire { lock: address, mode },
+            What::Release => Op::Release { lock: address, mode },
+        };
+        (self.thread, self.place, op)
+    }
+}
 
 /// Why a line is no event: the column, from 0, and the reason.
 #[derive(Debug)]
@@ -97,6 +152,30 @@ impl<'a> Import<'a> {
         }
         self.events += 1;
         visit(&Event { thread, place, stack: StackId::EMPTY, times: 1, op }, self.tables)
+    }
+
+    /// Delivers usual lines, and empties the list; says whether to go on.
+    ///
+    /// All names are looked for before the first event is delivered: so the waits for the table's
+    /// memory overlap.
+    #[inline]
+    pub(crate) fn deliver_all(
+        &mut self,
+        batch: &mut Vec<Usual>,
+        visit: &mut impl FnMut(&Event, &Tables) -> bool,
+    ) -> bool {
+        let mut addresses = [None; BATCH];
+        for (address, usual) in addresses.iter_mut().zip(&*batch) {
+            *address = usual.look(&self.tables.names);
+        }
+        for (address, usual) in addresses.into_iter().zip(&*batch) {
+            let parsed = usual.complete(self, address);
+            if !self.deliver(parsed, visit) {
+                return false;
+            }
+        }
+        batch.clear();
+        true
     }
 
     /// Notes what an event that is no access means for threads and locks; `false` to leave it out.

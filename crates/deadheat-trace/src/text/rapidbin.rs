@@ -7,8 +7,7 @@ use deadheat_core::access::{Access, Mode};
 use deadheat_core::event::{Event, LockMode, Op};
 use deadheat_core::ids::PlaceId;
 
-use super::import::{Import, Parsed};
-use super::std::SIZE;
+use super::import::{Import, Parsed, SIZE};
 use crate::error::{At, Error, ErrorKind};
 use crate::source::Source;
 use crate::summary::{Ending, Summary};

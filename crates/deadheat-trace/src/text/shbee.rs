@@ -7,9 +7,8 @@ use deadheat_core::access::{Access, Mode};
 use deadheat_core::event::{LockMode, Op, SyncKind};
 use deadheat_core::ids::{PlaceId, StackId, ThreadId};
 
-use super::import::{Import, Parsed, Wrong, number};
+use super::import::{Import, Parsed, SIZE, Wrong, number};
 use super::lines::Parser;
-use super::std::SIZE;
 use crate::hash::Map;
 use crate::tables::Interner;
 

@@ -4,12 +4,9 @@ use deadheat_core::access::{Access, Mode};
 use deadheat_core::event::{LockMode, Op};
 use deadheat_core::ids::PlaceId;
 
-use super::import::{Import, Parsed, Wrong, number};
+use super::import::{Import, Parsed, SIZE, Usual, What, Wrong, number};
 use super::lines::Parser;
 use crate::tables::Short;
-
-/// Every imported variable has this size.
-pub(super) const SIZE: u64 = 8;
 
 /// Locations up to this number are found without a search.
 const DIRECT: u64 = 1 << 20;
@@ -24,32 +21,35 @@ pub(crate) struct Std {
 impl Parser for Std {
     #[inline]
     fn line(&mut self, line: &[u8], import: &mut Import<'_>) -> Result<Option<Parsed>, Wrong> {
-        match self.usual(line, import) {
-            Some(parsed) => Ok(Some(parsed)),
-            None => self.any(line, import),
-        }
+        self.any(line, import)
+    }
+
+    /// The short way for `T12|r(name)|34`, `w`, `acq` and `rel` with short names and a thread and
+    /// location seen before.
+    ///
+    /// Cost: no loop, and no branch that depends on how long a name or number is.
+    #[inline(always)]
+    fn usual(&mut self, line: &[u8], import: &Import<'_>) -> Option<Usual> {
+        self.usual_line(line, import)
     }
 }
 
 const UNKNOWN: &str = "unknown operation: known are r w acq rel req fork join begin end branch";
 
 impl Std {
-    /// The short way for `T12|r(name)|34`, `w`, `acq` and `rel` with names already seen often
-    /// enough to be in the tables; `None` if the line needs [`Self::any`].
-    ///
-    /// Cost: no loop, and no branch that depends on how long a name or number is.
     #[inline(always)]
-    fn usual(&mut self, line: &[u8], import: &mut Import<'_>) -> Option<Parsed> {
+    fn usual_line(&self, line: &[u8], import: &Import<'_>) -> Option<Usual> {
         let front = eight(line, 0)?;
         let bar = first(front, b'|')?;
         if line[0] != b'T' || bar < 2 || (line[1] == b'0' && bar > 2) {
             return None;
         }
         let thread = import.thread_by_number(digits((front >> 8) << (8 * (9 - bar)), bar - 1)?)?;
-        let (op, open) = match line.get(bar + 1..)? {
-            [op @ (b'r' | b'w'), b'(', ..] => (*op, bar + 3),
-            [b'a', b'c', b'q', b'(', ..] => (b'+', bar + 5),
-            [b'r', b'e', b'l', b'(', ..] => (b'-', bar + 5),
+        let (what, open) = match line.get(bar + 1..)? {
+            [b'r', b'(', ..] => (What::Read, bar + 3),
+            [b'w', b'(', ..] => (What::Write, bar + 3),
+            [b'a', b'c', b'q', b'(', ..] => (What::Acquire, bar + 5),
+            [b'r', b'e', b'l', b'(', ..] => (What::Release, bar + 5),
             _ => return None,
         };
         let name = eight(line, open)?;
@@ -66,17 +66,7 @@ impl Std {
         if place == 0 {
             return None;
         }
-        let (operand, mode) = (Short::new(name, len), LockMode::Write);
-        let names = &mut import.tables.names;
-        let op = match op {
-            b'r' | b'w' => {
-                let mode = if op == b'r' { Mode::Read } else { Mode::Write };
-                Op::Access(Access::plain(names.short_variable(operand), SIZE, mode))
-            }
-            b'+' => Op::Acquire { lock: names.short_lock(operand), mode },
-            _ => Op::Release { lock: names.short_lock(operand), mode },
-        };
-        Some((thread, PlaceId(place), op))
+        Some(Usual { thread, place: PlaceId(place), what, name: Short::new(name, len) })
     }
 
     /// Reads any line.
@@ -259,10 +249,11 @@ mod tests {
                 let at = random(line.len() as u64) as usize;
                 line[at] = b"T0|() r1x\t"[random(10) as usize];
             }
-            let short = parser.usual(&line, &mut import);
+            let short = parser.usual(&line, &import);
             let long = parser.any(&line, &mut import);
             if let Some(short) = short {
                 short_ways += 1;
+                let short = short.complete(&mut import, None);
                 assert_eq!(long.expect("the short way takes no fault"), Some(short), "{line:?}");
             }
         }
