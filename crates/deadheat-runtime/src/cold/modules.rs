@@ -81,6 +81,16 @@ pub(crate) fn scan() {
     unsafe { sys::unmap(scratch, SCRATCH) };
 }
 
+/// Size and alignment of the executable's thread-local storage.
+static OWN_THREAD_LOCAL: (AtomicU64, AtomicU64) = (AtomicU64::new(0), AtomicU64::new(0));
+
+/// The calling thread's copy of the executable's thread-local variables: address and size.
+pub(crate) fn own_thread_local() -> Option<(u64, u64)> {
+    let size = OWN_THREAD_LOCAL.0.load(Ordering::Relaxed);
+    let alignment = OWN_THREAD_LOCAL.1.load(Ordering::Relaxed).max(1);
+    (size != 0).then(|| (sys::machine::own_thread_local(size, alignment), size))
+}
+
 /// Whether the code address belongs to a known module.
 pub(crate) fn knows(pc: u64) -> bool {
     TABLE.lock.with(|| {
@@ -111,6 +121,7 @@ pub(crate) fn unlock_after_fork() {
 unsafe extern "C" fn each(info: *mut c::Module, _: usize, records: *mut c_void) -> c_int {
     const LOAD: u32 = 1;
     const NOTE: u32 = 4;
+    const THREAD_LOCAL: u32 = 7;
     // SAFETY: the C library passes a valid description; the data is `scan`'s; the table's lock is
     // held by the calling thread.
     unsafe {
@@ -119,9 +130,12 @@ unsafe extern "C" fn each(info: *mut c::Module, _: usize, records: *mut c_void) 
         let headers = core::slice::from_raw_parts(info.headers, info.header_count as usize);
         let (mut start, mut end) = (u64::MAX, 0);
         let mut build_id: &[u8] = &[];
+        let mut thread_local = (0, 0);
         for header in headers {
             let address = info.bias.wrapping_add(header.address);
-            if header.kind == LOAD {
+            if header.kind == THREAD_LOCAL {
+                thread_local = (header.size, header.alignment);
+            } else if header.kind == LOAD {
                 start = start.min(address);
                 end = end.max(address + header.size);
             } else if header.kind == NOTE && build_id.is_empty() {
@@ -146,6 +160,10 @@ unsafe extern "C" fn each(info: *mut c::Module, _: usize, records: *mut c_void) 
         let mut own = [0u8; 4096];
         let name = CStr::from_ptr(info.name).to_bytes();
         let first = *count == 1;
+        if first {
+            OWN_THREAD_LOCAL.0.store(thread_local.0, Ordering::Relaxed);
+            OWN_THREAD_LOCAL.1.store(thread_local.1, Ordering::Relaxed);
+        }
         let path = if name.is_empty() && first { own_path(&mut own) } else { name };
         let flags = if first { module::INSTRUMENTED } else { 0 };
         records.put(&found, flags, build_id, path);

@@ -9,8 +9,8 @@ use core::sync::atomic::{AtomicU32, Ordering};
 
 use deadheat_core::event::{BlockKind, Op, SyncKind};
 
-use super::block;
 use super::lock::Lock;
+use super::{block, modules};
 use crate::hot::log;
 use crate::hot::thread::{Busy, Frame, MAX_FRAMES, Thread, UNWATCHED, internal};
 use crate::sys::{self, c};
@@ -120,6 +120,7 @@ unsafe fn begin(thread: *mut Thread, stack: Option<(u64, u64)>) {
             let alloc = Op::Alloc { address: low, size: high - low, kind: BlockKind::Stack };
             log::event_of(thread, 0, &alloc);
         }
+        tell_thread_local(thread);
         internal(|| c::pthread_setspecific(KEY.load(Ordering::Relaxed), thread.cast()));
         register(c::pthread_self(), (*thread).id);
     }
@@ -489,6 +490,15 @@ unsafe fn begin_again(thread: *mut Thread, low: u64, high: u64) {
             let alloc = Op::Alloc { address: low, size: high - low, kind: BlockKind::Stack };
             log::event_of(thread, 0, &alloc);
         }
+        tell_thread_local(thread);
         register(c::pthread_self(), 0);
+    }
+}
+
+/// Records where the thread has the executable's thread-local variables.
+unsafe fn tell_thread_local(thread: *mut Thread) {
+    if let Some((address, size)) = modules::own_thread_local() {
+        // SAFETY: the calling thread's own state.
+        unsafe { log::event_of(thread, 0, &Op::Alloc { address, size, kind: BlockKind::ThreadLocal }) };
     }
 }

@@ -305,6 +305,17 @@ pub(crate) mod stat {
     pub(crate) const MODE: usize = 24;
 }
 
+/// Where the executable's thread-local storage of the calling thread begins: it ends at the thread
+/// pointer, which the thread control block repeats in its first word.
+pub(crate) fn own_thread_local(size: u64, alignment: u64) -> u64 {
+    let pointer: u64;
+    // SAFETY: the first word of the thread control block is its own address.
+    unsafe {
+        asm!("mov {}, qword ptr fs:[0]", out(reg) pointer, options(nostack, preserves_flags, readonly));
+    }
+    pointer - size.next_multiple_of(alignment)
+}
+
 /// System call numbers.
 pub(crate) mod number {
     pub(crate) const WRITE: usize = 1;
