@@ -9,7 +9,7 @@ static __attribute__((noinline)) int descend(int depth) {
         value = 1; //~ race 1: write in descend < descend < descend < descend < writer
         return 0;
     }
-    return descend(depth - 1) + value;
+    return descend(depth - 1) + depth;
 }
 
 static void *writer(void *nothing) {

@@ -11,7 +11,6 @@ static void handler(int number) {
 }
 
 static void *worker(void *nothing) {
-    value = 2;
     raise(SIGUSR1);
     dh_done(1);
     return nothing;

@@ -1,0 +1,106 @@
+//! Comparing what a run told with what its program's marks say.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use serde_json::Value;
+
+use crate::run::Outcome;
+use crate::spec::{Pair, Program, Side};
+
+/// The exit code that says that races were found.
+const RACES: i32 = 66;
+
+/// Says what is wrong with an outcome, if anything is.
+pub(crate) fn judge(program: &Program, outcome: &Outcome) -> Result<(), String> {
+    let mut fault = String::new();
+    let mut told = BTreeSet::new();
+    for race in &outcome.races {
+        let pair = pair(program, race);
+        check_stacks(program, race, &mut fault);
+        if let Some(expected) = program.locations.get(&pair) {
+            let location = location(&race["location"], expected);
+            if location != *expected {
+                let _ = writeln!(fault, "{pair}: location `{location}`, expected `{expected}`");
+            }
+        }
+        told.insert(pair);
+    }
+    for pair in program.races.difference(&told) {
+        let _ = writeln!(fault, "not told: {pair}");
+    }
+    for pair in told.difference(&program.races) {
+        let _ = writeln!(fault, "told, but not marked: {pair}");
+    }
+    let expected = if program.races.is_empty() { 0 } else { RACES };
+    if outcome.code != expected {
+        let _ = writeln!(fault, "exit code {}, expected {expected}", outcome.code);
+    }
+    if fault.is_empty() {
+        return Ok(());
+    }
+    for race in &outcome.races {
+        let _ = writeln!(fault, "{race}");
+    }
+    Err(format!("{}\n{fault}{}", program.path.display(), outcome.stderr))
+}
+
+fn pair(program: &Program, race: &Value) -> Pair {
+    Pair::new(side(program, &race["accesses"][0]), side(program, &race["accesses"][1]))
+}
+
+/// An access as a mark would name it: by its innermost frame in the program's own files.
+fn side(program: &Program, access: &Value) -> Side {
+    let operation = match access["op"].as_str() {
+        Some("read-write") => "write",
+        Some(other) => other,
+        None => "none",
+    };
+    let atomic = if access["atomic"] == true { "atomic " } else { "" };
+    let operation = format!("{atomic}{operation}");
+    match own_frames(program, access).next() {
+        Some(frame) => Side {
+            file: base_name(frame["file"].as_str().unwrap_or_default()).to_owned(),
+            line: frame["line"].as_u64().unwrap_or_default(),
+            operation,
+        },
+        None => Side { file: "nowhere".to_owned(), line: 0, operation },
+    }
+}
+
+fn own_frames<'a>(program: &'a Program, access: &'a Value) -> impl Iterator<Item = &'a Value> {
+    let frames = access["frames"].as_array().map(Vec::as_slice).unwrap_or_default();
+    frames.iter().filter(|frame| frame["file"].as_str().is_some_and(|file| program.owns(file)))
+}
+
+fn base_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+fn check_stacks(program: &Program, race: &Value, fault: &mut String) {
+    for access in race["accesses"].as_array().map(Vec::as_slice).unwrap_or_default() {
+        let side = side(program, access);
+        let Some(expected) = program.stacks.get(&side) else { continue };
+        let functions: Vec<&str> = own_frames(program, access)
+            .map(|frame| frame["function"].as_str().unwrap_or("?"))
+            .map(|function| function.split('(').next().unwrap_or(function))
+            .collect();
+        if functions != *expected {
+            let _ =
+                writeln!(fault, "{side}: stack {}, expected {}", functions.join(" < "), expected.join(" < "));
+        }
+    }
+}
+
+/// A location in the words of the directive, as far as the directive goes into detail.
+fn location(location: &Value, expected: &str) -> String {
+    let kind = location["kind"].as_str().unwrap_or("none").to_owned();
+    if !expected.contains(' ') {
+        return kind;
+    }
+    let name = ["symbol", "variable", "name"].iter().find_map(|key| location[key].as_str()).unwrap_or("?");
+    match location["offset"].as_u64() {
+        Some(offset) if offset > 0 => format!("{kind} {name}+{offset}"),
+        _ => format!("{kind} {name}"),
+    }
+}

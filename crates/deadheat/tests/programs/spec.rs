@@ -1,0 +1,244 @@
+//! What a program says of itself.
+//!
+//! The first line is a comment of one sentence: the fact. Directives are lines `//! KEY: VALUE`:
+//!
+//! | key | value |
+//! |---|---|
+//! | `std` | the language standard, if not `gnu11` or `gnu++17` |
+//! | `flags` | further arguments for the compiler |
+//! | `needs` | the one compiler (`gcc` or `clang`) that can show the fact, a comma, and why |
+//! | `object`, `library`, `plugin` | a further file: linked in, linked as a shared library, or built as `./NAME.so` for `dlopen` |
+//! | `location` | `N KIND [NAME[+OFFSET]]`: what the address of race N is told to be |
+//!
+//! Marks end a line of the program or of a further file: `//~ race N: OPERATION`, several with
+//! commas between them. The two marks of one number are the two accesses of one race. The
+//! operations are `read`, `write`, `free`, `atomic read` and `atomic write`; what reads and
+//! writes at once is a write. A further file's marks count for the racy program alone, which may
+//! share the file with its twin. `in f < g` behind the operation gives the functions of the
+//! access's stack that lie in the program's files, innermost first, all of them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::build::Compiler;
+
+/// One access of a race: where it is and what it does.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct Side {
+    /// The name of the source file.
+    pub(crate) file: String,
+    /// The line, from 1; 0 where a report knows none.
+    pub(crate) line: u64,
+    /// The operation, as in a mark.
+    pub(crate) operation: String,
+}
+
+impl fmt::Display for Side {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{} {}", self.file, self.line, self.operation)
+    }
+}
+
+/// Two accesses, in no order: the smaller comes first.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct Pair(pub(crate) Side, pub(crate) Side);
+
+impl Pair {
+    /// The pair of two sides.
+    pub(crate) fn new(one: Side, other: Side) -> Pair {
+        if one <= other { Pair(one, other) } else { Pair(other, one) }
+    }
+}
+
+impl fmt::Display for Pair {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} / {}", self.0, self.1)
+    }
+}
+
+/// How a further file is brought in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Role {
+    /// Compiled and linked into the program.
+    Object,
+    /// A shared library that the program is linked with.
+    Library,
+    /// A shared library that the program opens itself.
+    Plugin,
+}
+
+/// A program of the specification.
+#[derive(Clone, Debug)]
+pub(crate) struct Program {
+    /// Topic and name: `threads/join`.
+    pub(crate) name: String,
+    /// Its source.
+    pub(crate) path: PathBuf,
+    /// Its first line, without the comment sign.
+    pub(crate) sentence: String,
+    /// The language standard.
+    pub(crate) std: String,
+    /// Further arguments for the compiler.
+    pub(crate) flags: Vec<String>,
+    /// Further files.
+    pub(crate) parts: Vec<(Role, PathBuf)>,
+    /// The races that must be told, and no others.
+    pub(crate) races: BTreeSet<Pair>,
+    /// The stacks that accesses must have: functions of the program's files, innermost first.
+    pub(crate) stacks: BTreeMap<Side, Vec<String>>,
+    /// What lies at the address of a race.
+    pub(crate) locations: BTreeMap<Pair, String>,
+    /// What is wrong with its directives and marks.
+    pub(crate) faults: Vec<String>,
+    needs: Option<String>,
+}
+
+/// The programs below `root`, sorted. Folders of further files are not entered.
+pub(crate) fn files(root: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for topic in fs::read_dir(root).expect("spec/programs is a folder") {
+        let topic = topic.expect("spec/programs can be listed").path();
+        if !topic.is_dir() {
+            continue;
+        }
+        for file in fs::read_dir(&topic).expect("a topic can be listed") {
+            let file = file.expect("a topic can be listed").path();
+            if file.extension().is_some_and(|extension| extension == "c" || extension == "cpp") {
+                found.push(file);
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+impl Program {
+    /// Reads a program and its further files.
+    pub(crate) fn read(path: &Path) -> Program {
+        let text = fs::read_to_string(path).expect("a program can be read");
+        let folder = path.parent().expect("a program lies in a topic");
+        let topic = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let mut program = Program {
+            name: format!("{topic}/{}", path.file_stem().unwrap_or_default().to_string_lossy()),
+            path: path.to_owned(),
+            sentence: text.lines().next().unwrap_or_default().trim_start_matches("// ").to_owned(),
+            std: String::new(),
+            flags: Vec::new(),
+            parts: Vec::new(),
+            races: BTreeSet::new(),
+            stacks: BTreeMap::new(),
+            locations: BTreeMap::new(),
+            faults: Vec::new(),
+            needs: None,
+        };
+        program.std = if program.is_cxx() { "gnu++17" } else { "gnu11" }.to_owned();
+        let mut locations = Vec::new();
+        for line in text.lines().filter_map(|line| line.strip_prefix("//! ")) {
+            program.directive(line, folder, &mut locations);
+        }
+        let mut sides = program.marks();
+        for (number, kind) in locations {
+            // A twin has no marks, and its directives are those of the racy program.
+            if let Some([one, other]) = sides.get(&number).map(Vec::as_slice) {
+                program.locations.insert(Pair::new(one.clone(), other.clone()), kind);
+            }
+        }
+        while let Some((number, sides)) = sides.pop_first() {
+            match <[Side; 2]>::try_from(sides) {
+                Ok([one, other]) => {
+                    program.races.insert(Pair::new(one, other));
+                }
+                Err(sides) => {
+                    program.faults.push(format!("{}: race {number} has {} sides", program.name, sides.len()));
+                }
+            }
+        }
+        program
+    }
+
+    /// Whether it is the mended form of another.
+    pub(crate) fn is_twin(&self) -> bool {
+        self.name.ends_with("_ok")
+    }
+
+    /// Whether it is C++.
+    pub(crate) fn is_cxx(&self) -> bool {
+        self.path.extension().is_some_and(|extension| extension == "cpp")
+    }
+
+    /// Whether the compiler can show its fact.
+    pub(crate) fn is_for(&self, compiler: Compiler) -> bool {
+        self.needs.as_deref().is_none_or(|needs| needs == compiler.family())
+    }
+
+    /// The names of its own files: the source and the further files.
+    pub(crate) fn owns(&self, file: &str) -> bool {
+        let name = Path::new(file).file_name();
+        self.path.file_name() == name || self.parts.iter().any(|(_, part)| part.file_name() == name)
+    }
+
+    fn directive(&mut self, line: &str, folder: &Path, locations: &mut Vec<(u32, String)>) {
+        let fault = |what: &str| format!("{}: {what}: `{line}`", self.name);
+        let Some((key, value)) = line.split_once(": ") else {
+            self.faults.push(fault("no directive"));
+            return;
+        };
+        match key {
+            "std" => self.std = value.replace("c++", "gnu++"),
+            "flags" => self.flags = value.split_whitespace().map(str::to_owned).collect(),
+            "needs" => match value.split_once(", ") {
+                Some((compiler @ ("gcc" | "clang"), _)) => self.needs = Some(compiler.to_owned()),
+                _ => self.faults.push(fault("neither `gcc` nor `clang` with a reason")),
+            },
+            "object" => self.parts.push((Role::Object, folder.join(value))),
+            "library" => self.parts.push((Role::Library, folder.join(value))),
+            "plugin" => self.parts.push((Role::Plugin, folder.join(value))),
+            "location" => match value.split_once(' ').map(|(number, kind)| (number.parse(), kind)) {
+                Some((Ok(number), kind)) => locations.push((number, kind.to_owned())),
+                _ => self.faults.push(fault("no number of a race")),
+            },
+            _ => self.faults.push(fault("unknown directive")),
+        }
+    }
+
+    /// The sides that are marked, by the number of the race.
+    fn marks(&mut self) -> BTreeMap<u32, Vec<Side>> {
+        let mut sides: BTreeMap<u32, Vec<Side>> = BTreeMap::new();
+        let mut files = vec![self.path.clone()];
+        if !self.is_twin() {
+            files.extend(self.parts.iter().map(|(_, part)| part.clone()));
+        }
+        for path in files {
+            let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let text =
+                fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+            for (line, text) in (1..).zip(text.lines()) {
+                let Some((_, marks)) = text.split_once("//~ ") else { continue };
+                for mark in marks.split(", ") {
+                    match parse_mark(mark) {
+                        Some((number, operation, stack)) => {
+                            let side = Side { file: file.clone(), line, operation: operation.to_owned() };
+                            if !stack.is_empty() {
+                                self.stacks.insert(side.clone(), stack);
+                            }
+                            sides.entry(number).or_default().push(side);
+                        }
+                        None => self.faults.push(format!("{file}:{line}: no mark: `{mark}`")),
+                    }
+                }
+            }
+        }
+        sides
+    }
+}
+
+/// Number, operation and stack of `race N: OPERATION [in f < g]`.
+fn parse_mark(mark: &str) -> Option<(u32, &str, Vec<String>)> {
+    let (number, rest) = mark.strip_prefix("race ")?.split_once(": ")?;
+    let (operation, stack) = rest.split_once(" in ").unwrap_or((rest, ""));
+    matches!(operation, "read" | "write" | "free" | "atomic read" | "atomic write").then_some(())?;
+    let stack = stack.split(" < ").filter(|function| !function.is_empty()).map(str::to_owned).collect();
+    Some((number.parse().ok()?, operation, stack))
+}
