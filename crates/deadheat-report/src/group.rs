@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::{Access, Frame, Race};
+use crate::model::{Access, Frame, Grade, Race};
 
 /// The frame that an access is known by: the innermost one in the program's own sources, or the
 /// innermost of all if every one of them is in a library. An access inlined from a standard
@@ -20,9 +20,13 @@ pub fn key_frame(frames: &[Frame]) -> Option<&Frame> {
 /// of Rust's standard library are.
 #[must_use]
 pub fn is_own(frame: &Frame) -> bool {
-    const SYSTEM: [&str; 4] = ["/usr/include/", "/usr/lib/", "/usr/local/include/", "/rustc/"];
+    const STARTS: [&str; 4] = ["/usr/include/", "/usr/lib/", "/usr/local/include/", "/rustc/"];
+    const PARTS: [&str; 2] = ["/include/c++/", "/rustlib/src/rust/library/"];
     match &frame.file {
-        Some(file) => !SYSTEM.iter().any(|folder| file.starts_with(folder)),
+        Some(file) => {
+            !STARTS.iter().any(|start| file.starts_with(start))
+                && !PARTS.iter().any(|part| file.contains(part))
+        }
         None => false,
     }
 }
@@ -72,6 +76,11 @@ fn fnv1a(bytes: impl Iterator<Item = u8>) -> u64 {
     })
 }
 
+fn joined(one: &[String], other: &[String]) -> Vec<String> {
+    let new = other.iter().filter(|name| !one.contains(name));
+    one.iter().chain(new).cloned().collect()
+}
+
 /// The races of a report so far, one an id.
 #[derive(Default)]
 pub struct Groups {
@@ -84,20 +93,36 @@ impl Groups {
     /// ones add to its count and its analyses, and a stronger grade takes its place.
     pub fn add(&mut self, mut race: Race) {
         race.id = race_id(&race.accesses[0], &race.accesses[1]);
-        let Some(&row) = self.index.get(&race.id) else {
-            self.index.insert(race.id.clone(), self.rows.len());
-            self.rows.push(race);
+        if self.again(&race.id, race.grade, &race.by, race.count) {
             return;
-        };
-        let told = &mut self.rows[row];
-        let count = told.count + race.count;
-        let mut by = std::mem::take(&mut told.by);
-        by.extend(race.by.iter().filter(|name| !by.contains(name)).cloned().collect::<Vec<_>>());
-        if race.grade > told.grade {
-            *told = race;
         }
-        told.count = count;
-        told.by = by;
+        match self.index.get(&race.id) {
+            None => {
+                self.index.insert(race.id.clone(), self.rows.len());
+                self.rows.push(race);
+            }
+            Some(&row) => {
+                let told = &mut self.rows[row];
+                let (count, by) = (told.count + race.count, joined(&told.by, &race.by));
+                *told = Race { count, by, ..race };
+            }
+        }
+    }
+
+    /// Counts a race that is told already with evidence as strong; `false` if there is none, and
+    /// [`Self::add`] is to be called.
+    pub fn again(&mut self, id: &str, grade: Grade, by: &[String], count: u64) -> bool {
+        let told = self.index.get(id).map(|&row| &mut self.rows[row]);
+        let Some(told) = told.filter(|told| told.grade >= grade) else { return false };
+        told.count += count;
+        told.by = joined(&told.by, by);
+        true
+    }
+
+    /// Whether a race of this id is told.
+    #[must_use]
+    pub fn contains(&self, id: &str) -> bool {
+        self.index.contains_key(id)
     }
 
     /// The races: the strongest grade first, then in the order in which they were found.

@@ -306,8 +306,8 @@ fn is_of_a_library(unit: Unit<'_>, entry: &gimli::DebuggingInformationEntry<Read
         Some(plain_path(&format!("{folder}/{}", text(file.path_name())?)))
     });
     path.is_some_and(|path| {
-        ["/usr/include/", "/usr/lib/", "/usr/local/include/", "/rustc/"]
-            .iter()
-            .any(|start| path.starts_with(start))
+        let starts = ["/usr/include/", "/usr/lib/", "/usr/local/include/", "/rustc/"];
+        let parts = ["/include/c++/", "/rustlib/src/rust/library/"];
+        starts.iter().any(|start| path.starts_with(start)) || parts.iter().any(|part| path.contains(part))
     })
 }

@@ -6,6 +6,7 @@
 mod collect;
 mod resolve;
 
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
@@ -16,7 +17,7 @@ use deadheat_detect::detector::Detector;
 use deadheat_detect::registry::{self, Analysis, Options};
 use deadheat_report::format::{FORMATS, Format, Style, named};
 use deadheat_report::group::Groups;
-use deadheat_report::model::{Grade, Module, Report, Run, SCHEMA, Summary};
+use deadheat_report::model::{Grade, Module, Race, Report, Run, SCHEMA, Summary};
 use deadheat_report::source::Files;
 use deadheat_report::suppress::Suppressions;
 use deadheat_trace::{Ending, Trace};
@@ -221,20 +222,28 @@ fn resolve(trace: &Trace, works: &[Work], hidden_calls: u64, suppressions: &mut 
     let folder = std::env::current_dir().unwrap_or_default();
     let mut resolver = Resolver::new(trace.tables(), &folder);
     let mut groups = Groups::default();
+    let mut silenced = BTreeSet::new();
     for work in works {
+        let (grade, by) = (grade(work.analysis), vec![work.analysis.name.to_owned()]);
         for kept in work.found.kept() {
-            let mut race = resolver.race(kept);
-            race.grade = grade(work.analysis);
-            race.by = vec![work.analysis.name.to_owned()];
-            groups.add(race);
+            let id = resolver.id(&kept.race);
+            // A suppression may speak of any frame, and two races of one id differ in frames.
+            if suppressions.rows().is_empty() && groups.again(&id, grade, &by, kept.count) {
+                continue;
+            }
+            let race = Race { grade, by: by.clone(), ..resolver.race(kept) };
+            if suppressions.take_race(&race) {
+                silenced.insert(id);
+            } else {
+                groups.add(race);
+            }
         }
     }
-    let mut races = groups.into_races();
-    let all = races.len();
-    races.retain(|race| !suppressions.take_race(race));
+    silenced.retain(|id| !groups.contains(id));
+    let races = groups.into_races();
     let run = run_of(trace, works, hidden_calls, &folder);
     let dropped = works.iter().map(|work| work.found.dropped()).sum();
-    let mut summary = Summary { suppressed: (all - races.len()) as u64, dropped, ..Summary::of(&races, &[]) };
+    let mut summary = Summary { suppressed: silenced.len() as u64, dropped, ..Summary::of(&races, &[]) };
     summary.notes = notes(trace, &run);
     summary.notes.extend(resolver.take_warnings());
     Report { run, races, findings: Vec::new(), summary }

@@ -11,7 +11,7 @@ use deadheat_core::access::{Access as CoreAccess, MemoryOrder, Mode, Via};
 use deadheat_core::event::{BlockKind, LockMode as CoreLockMode};
 use deadheat_core::ids::{PlaceId, StackId, ThreadId};
 use deadheat_core::race::{Block, Race as CoreRace, Side};
-use deadheat_report::group::key_frame;
+use deadheat_report::group::{is_own, key_frame, race_id};
 use deadheat_report::model::{Access, Frame, Hex, Location, Lock, LockMode, Operation, Race, Thread};
 use deadheat_symbol::{DataSymbol, ModuleKey, Symbolizer};
 use deadheat_trace::Tables;
@@ -45,6 +45,36 @@ impl<'a> Resolver<'a> {
         self.symbolizer.take_warnings()
     }
 
+    /// The id of a race, without resolving more than it needs.
+    pub(crate) fn id(&mut self, race: &CoreRace) -> String {
+        let mut side = |side: &Side| Access {
+            op: operation(&side.access),
+            atomic: side.access.atomic.is_some(),
+            frames: self.key(side.place, side.stack).into_iter().collect(),
+            ..Access::default()
+        };
+        race_id(&side(&race.earlier), &side(&race.later))
+    }
+
+    /// The frame that `key_frame` finds in the whole stack.
+    fn key(&mut self, place: PlaceId, stack: StackId) -> Option<Frame> {
+        let tables = self.tables;
+        let mut first = None;
+        let mut seen = 0;
+        for site in std::iter::once(place).chain(tables.stacks.frames(stack)) {
+            let frames = self.place(site);
+            if let Some(own) = frames.iter().find(|frame| is_own(frame)) {
+                return Some(own.clone());
+            }
+            first = first.or_else(|| frames.first().cloned());
+            seen += frames.len();
+            if seen >= MOST_FRAMES {
+                break;
+            }
+        }
+        first
+    }
+
     /// A race with its names. Its id, grade and analyses are for the caller to fill in.
     pub(crate) fn race(&mut self, kept: &Kept) -> Race {
         let CoreRace { earlier, later, .. } = &kept.race;
@@ -58,16 +88,11 @@ impl<'a> Resolver<'a> {
     }
 
     fn access(&mut self, side: &Side, locks: &[Held]) -> Access {
-        let CoreAccess { address, size, mode, atomic, via } = side.access;
+        let CoreAccess { address, size, atomic, via, .. } = side.access;
         Access {
             thread: self.tables.threads.path(side.thread),
             thread_name: self.thread_name(side.thread),
-            op: match (via, mode) {
-                (Via::Free, _) => Operation::Free,
-                (_, Mode::Read) => Operation::Read,
-                (_, Mode::Write) => Operation::Write,
-                (_, Mode::ReadWrite) => Operation::ReadWrite,
-            },
+            op: operation(&side.access),
             atomic: atomic.is_some(),
             order: atomic.map(|order| order_name(order).to_owned()),
             via: via_name(via).map(str::to_owned),
@@ -268,6 +293,15 @@ fn block_lock(kind: &str, offset: u64, frames: &[Frame]) -> (String, String) {
     };
     let name = format!("{kind} from {function}{place}+{offset}");
     (name, format!("{kind}:{module}:{function}:{within}+{offset}"))
+}
+
+fn operation(access: &CoreAccess) -> Operation {
+    match (access.via, access.mode) {
+        (Via::Free, _) => Operation::Free,
+        (_, Mode::Read) => Operation::Read,
+        (_, Mode::Write) => Operation::Write,
+        (_, Mode::ReadWrite) => Operation::ReadWrite,
+    }
 }
 
 fn order_name(order: MemoryOrder) -> &'static str {
