@@ -300,6 +300,25 @@ fn a_line_that_races_with_itself_through_a_container() {
 }
 
 #[test]
+fn a_library_s_depths_take_one_line() {
+    let mut race = race();
+    let string = "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >";
+    let inside =
+        |n: u32| frame(&format!("{string}::step_{n}()"), n, "/usr/include/c++/12/bits/basic_string.h", n, 1);
+    race.accesses[0].frames.splice(0..0, (1..8).map(inside));
+    let long = format!("void (anonymous namespace)::all<{}>(int)", [string; 4].join(", "));
+    race.accesses[1].frames[0].function = Some(long);
+    let told = shown(&report(vec![race]), &NoSources);
+    let access = "\
+           #0 std::string::step_1() /usr/include/c++/12/bits/basic_string.h:1:1
+           #1 library code, 6 frames
+           #7 Cache::put(int) src/cache.cpp:5:9
+           #8 worker(void*) src/main.cpp:14:7\n";
+    assert!(told.contains(access), "{told}");
+    assert!(told.contains("#0 void (anonymous namespace)::all src/cache.cpp:9:9"), "{told}");
+}
+
+#[test]
 fn a_recursion_takes_one_line() {
     let mut race = race();
     let frames = &mut race.accesses[0].frames;

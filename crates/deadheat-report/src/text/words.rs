@@ -5,6 +5,8 @@ use crate::model::{Access, Frame, Location, LockMode, Operation, Thread};
 
 /// How many frames of a stack are told.
 pub(super) const MOST_FRAMES: usize = 6;
+/// How many library frames between an access and the program's own code are told one by one.
+const MOST_LIBRARY_FRAMES: usize = 2;
 /// How many frames of the stack that created a thread or a block are told.
 const MOST_CREATION_FRAMES: usize = 3;
 
@@ -53,7 +55,7 @@ pub(super) fn location(location: &Location, accesses: &[Access; 2]) -> String {
 /// `` from `make` src/a.c:7``.
 fn from(frames: &[Frame]) -> String {
     let Some(frame) = key_frame(frames) else { return String::new() };
-    let function = frame.function.as_ref().map_or(String::new(), |name| format!(" `{name}`"));
+    let function = frame.function.as_ref().map_or(String::new(), |name| format!(" `{}`", short(name)));
     let place = match (&frame.file, frame.line) {
         (Some(file), Some(line)) => format!(" {}:{line}", file.rsplit('/').next().unwrap_or(file)),
         _ => String::new(),
@@ -103,19 +105,26 @@ fn holding(access: &Access) -> String {
     format!("holding {}", names.join(", "))
 }
 
-/// A long C++ name without its template arguments and parameters.
+/// A C++ name with `std::string` for what that stands for; if it is long even then, without
+/// template arguments and parameters.
 fn short(name: &str) -> String {
-    const LONG: usize = 48;
+    const LONG: usize = 72;
+    const STRINGS: [&str; 2] = [
+        "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >",
+        "std::basic_string<char, std::char_traits<char>, std::allocator<char> >",
+    ];
+    let name = STRINGS.iter().fold(name.to_owned(), |name, string| name.replace(string, "std::string"));
     if name.len() <= LONG {
-        return name.to_owned();
+        return name;
     }
     let mut depth = 0_u32;
     let mut text = String::new();
-    for c in name.chars() {
+    for (at, c) in name.char_indices() {
         match c {
             '<' => depth += 1,
             '>' => depth = depth.saturating_sub(1),
-            '(' if depth == 0 => break,
+            // The parameters begin, unless this is a part of the name.
+            '(' if depth == 0 && !name[at..].starts_with("(anonymous namespace)") => break,
             _ if depth == 0 => text.push(c),
             _ => {}
         }
@@ -165,12 +174,15 @@ fn outside_libraries(frames: &[Frame]) -> &[Frame] {
     &frames[frames.iter().position(is_own).unwrap_or(0)..]
 }
 
-/// The frames that are told, each on a line; a recursion's equal frames share one.
+/// The frames that are told, each on a line; a recursion's equal frames share one, and so do
+/// those of a library that lie between the access and the program's own code.
 fn lines(frames: &[Frame], most: usize) -> String {
     let shown = visible(frames);
+    let own = shown.iter().position(|frame| is_own(frame)).unwrap_or(0);
+    let between = if own > MOST_LIBRARY_FRAMES { 1..own } else { 0..0 };
     let mut runs: Vec<(usize, String, usize)> = Vec::new();
     for (index, frame) in shown.iter().enumerate() {
-        let line = frame_line(frame);
+        let line = if between.contains(&index) { "library code".to_owned() } else { frame_line(frame) };
         match runs.last_mut() {
             Some((_, last, times)) if *last == line => *times += 1,
             _ => runs.push((index, line, 1)),
@@ -178,7 +190,11 @@ fn lines(frames: &[Frame], most: usize) -> String {
     }
     let mut text = String::new();
     for (index, line, times) in runs.iter().take(most) {
-        let times = if *times > 1 { format!(", {times} times") } else { String::new() };
+        let times = match times {
+            1 => String::new(),
+            times if between.contains(index) => format!(", {times} frames"),
+            times => format!(", {times} times"),
+        };
         text += &format!("\n  #{index} {line}{times}");
     }
     let left: usize = runs.iter().skip(most).map(|(_, _, times)| times).sum();
@@ -189,7 +205,7 @@ fn lines(frames: &[Frame], most: usize) -> String {
 }
 
 fn frame_line(frame: &Frame) -> String {
-    let mut text = frame.function.clone().unwrap_or_default();
+    let mut text = frame.function.as_deref().map(short).unwrap_or_default();
     let mut add = |part: String| {
         if !text.is_empty() {
             text.push(' ');
