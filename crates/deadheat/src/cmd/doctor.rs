@@ -179,7 +179,7 @@ fn disk_space() -> Verdict {
     let folder = std::env::temp_dir();
     match nix::sys::statvfs::statvfs(&folder) {
         Ok(found) => {
-            let free = found.blocks_available() as u64 * found.fragment_size() as u64;
+            let free = found.blocks_available() * found.fragment_size();
             let shown = format!("{} MiB free in {}", free >> 20, folder.display());
             if free >= SPACE_WANTED {
                 Good(shown)

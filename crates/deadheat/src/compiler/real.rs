@@ -199,11 +199,15 @@ impl Real {
                 let x86_64 = value("__x86_64__").is_some() && value("__ILP32__").is_none();
                 Ok(Identity { family, major, x86_64 })
             }
-            None => Err(Failure::missing(format!(
-                "{} is neither gcc nor clang, or does not work; name one of these in {}",
-                self.shown(),
-                self.language.variable()
-            ))),
+            None => {
+                let said = String::from_utf8_lossy(&output.stderr);
+                let said = said.lines().next().map_or(String::new(), |line| format!(" ({line})"));
+                Err(Failure::missing(format!(
+                    "{} is neither gcc nor clang, or does not work{said}; name one of these in {}",
+                    self.shown(),
+                    self.language.variable()
+                )))
+            }
         }
     }
 }

@@ -15,7 +15,7 @@ macro_rules! plain {
             *p = *p + 1 as $t;
             ptr::write_volatile(p, ptr::read_volatile(p));
             ptr::write_unaligned(odd, ptr::read_unaligned(odd));
-            ptr::copy(p, odd.cast(), 1);
+            ptr::copy(p.cast::<u8>(), odd.cast::<u8>(), size_of::<$t>());
         }
         black_box(value);
     )*};

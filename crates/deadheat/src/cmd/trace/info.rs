@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::io::Write;
 use std::path::PathBuf;
 
+use deadheat_core::ids::ThreadId;
 use deadheat_trace::census::Census;
 use deadheat_trace::wellformed::Doubts;
 use deadheat_trace::{Ending, Run, Summary, Tables, Trace};
@@ -36,7 +37,7 @@ pub(crate) fn run(args: &Args, common: &Common) -> Result<Exit, Failure> {
         origin(run, &mut text);
     }
     amounts(trace.summary(), read.is_err(), &mut text);
-    threads(trace.tables(), &mut text);
+    threads(trace.tables(), trace.summary().ending, &mut text);
     modules(trace.tables(), common.verbose, &mut text);
     events(&census, &mut text);
     oddities(trace.summary(), &doubts, &mut text);
@@ -86,14 +87,16 @@ fn amounts(summary: &Summary, broken: bool, text: &mut String) {
     }
 }
 
-fn threads(tables: &Tables, text: &mut String) {
+fn threads(tables: &Tables, ending: Ending, text: &mut String) {
     let _ = writeln!(text, "\nthreads    {}", tables.threads.iter().count());
     for (id, thread) in tables.threads.iter() {
         let _ = write!(text, "  {}", tables.threads.path(id));
         if !thread.name.is_empty() {
             let _ = write!(text, " {}", quoted(&thread.name));
         }
-        if thread.begun && !thread.ended {
+        // The first thread ends with the process.
+        let ended = thread.ended || id == ThreadId::FIRST && ending == Ending::Clean;
+        if thread.begun && !ended {
             text.push_str(" (end not seen)");
         }
         text.push('\n');

@@ -1,0 +1,254 @@
+//! `deadheat cc` and `c++` as drop-ins: every way of calling a compiler, with gcc and clang.
+
+mod common;
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use common::{deadheat, each_compiler, have, ok, output, project, races, said, symbols, with};
+
+type Pair = (&'static str, &'static str);
+
+fn cc(pair: Pair, folder: &Path, arguments: &str) {
+    ok(with(pair).arg("cc").args(arguments.split_whitespace()), folder);
+}
+
+fn cxx(pair: Pair, folder: &Path, arguments: &str) {
+    ok(with(pair).arg("c++").args(arguments.split_whitespace()), folder);
+}
+
+#[test]
+fn in_steps_and_at_once() {
+    each_compiler("steps", |pair, folder| {
+        cc(pair, folder, "-c main.c");
+        cc(pair, folder, "-O2 -c store.c -o store.o");
+        cc(pair, folder, "main.o store.o -pthread -o program");
+        races(folder, &["./program"]);
+        cc(pair, folder, "-O1 -MMD -MF deps main.c store.o -o at-once");
+        races(folder, &["./at-once"]);
+        assert!(fs::read_to_string(folder.join("deps")).expect("deps").contains("store.h"));
+        cxx(pair, folder, "main.cpp store.o -o cxx");
+        races(folder, &["./cxx"]);
+    });
+}
+
+#[test]
+fn statically_linked() {
+    each_compiler("static", |pair, folder| {
+        cc(pair, folder, "-c main.c store.c");
+        cc(pair, folder, "-static main.o store.o -o in-steps");
+        races(folder, &["./in-steps"]);
+        cc(pair, folder, "-static main.c store.c -o at-once");
+        races(folder, &["./at-once"]);
+        cxx(pair, folder, "-static -O1 main.cpp store.o -o cxx");
+        races(folder, &["./cxx"]);
+        cc(pair, folder, "-static-pie -fPIE main.c store.c -o pie");
+        races(folder, &["./pie"]);
+    });
+}
+
+#[test]
+fn archives_libraries_and_plugins() {
+    each_compiler("libraries", |pair, folder| {
+        cc(pair, folder, "-fPIC -c store.c");
+        ok(Command::new("ar").args(["rcs", "libarchived.a", "store.o"]), folder);
+        cc(pair, folder, "main.c -L. -larchived -o archived");
+        races(folder, &["./archived"]);
+        for (refusing, name) in [("", "plain"), ("-Wl,--no-undefined", "no"), ("-Wl,-z,defs", "defs")] {
+            cc(pair, folder, &format!("-shared store.o {refusing} -o lib{name}.so"));
+            cc(pair, folder, &format!("main.c -L. -l{name} -Wl,-rpath,$ORIGIN -o {name}"));
+            races(folder, &[&format!("./{name}")]);
+        }
+        assert!(!symbols(&folder.join("libplain.so")).contains(" T __tsan_"), "a library has no runtime");
+        cc(pair, folder, "-shared -fPIC -fsanitize=thread store.c -o at-once.so");
+        cc(pair, folder, "plugin.c -ldl -o loads");
+        races(folder, &["./loads", "./at-once.so"]);
+    });
+}
+
+#[test]
+fn response_files() {
+    each_compiler("response", |pair, folder| {
+        fs::write(folder.join("inner.rsp"), "-c 'main.c' \"store.c\"").expect("write");
+        fs::write(folder.join("outer.rsp"), "-O1\n@inner.rsp\n").expect("write");
+        fs::write(folder.join("link.rsp"), "main.o store.o -fsanitize=thread -o program").expect("write");
+        cc(pair, folder, "@outer.rsp");
+        cc(pair, folder, "@link.rsp");
+        races(folder, &["./program"]);
+    });
+}
+
+#[test]
+fn the_build_system_asks_for_thread_sanitizer_itself() {
+    each_compiler("sanitize", |pair, folder| {
+        cc(pair, folder, "-fsanitize=thread -c main.c store.c");
+        for (name, link) in [
+            ("linked", "-fsanitize=thread main.o store.o"),
+            ("at-once", "-fsanitize=thread main.c store.c"),
+            ("lists", "-fsanitize=undefined,thread main.c store.c"),
+            ("separate", "-fsanitize=undefined -fsanitize=thread main.o store.o"),
+        ] {
+            cc(pair, folder, &format!("{link} -o {name}"));
+            races(folder, &[&format!("./{name}")]);
+            let dynamic = ok(Command::new("readelf").args(["-d", name]), folder);
+            assert!(!said(&dynamic).contains("libtsan"), "{name}");
+            assert!(!symbols(&folder.join(name)).contains("__interceptor_pthread"), "{name}");
+        }
+        cc(pair, folder, "-fno-sanitize=thread -c store.c -o bare.o");
+        assert!(!symbols(&folder.join("bare.o")).contains("__tsan"));
+        cc(pair, folder, "-fsanitize=thread main.c store.c -fno-sanitize=thread -o bare");
+        let run = output(deadheat().args(["run", "--", "./bare"]), folder);
+        assert_eq!(run.status.code(), Some(0), "{}", said(&run));
+    });
+}
+
+#[test]
+fn link_time_optimisation() {
+    each_compiler("lto", |pair, folder| {
+        let linker = if pair.0 == "gcc" { "" } else { "-fuse-ld=lld-19" };
+        if pair.0 != "gcc" && !have("ld.lld-19") {
+            return;
+        }
+        cc(pair, folder, "-O2 -flto -c main.c store.c");
+        cc(pair, folder, &format!("-O2 -flto {linker} main.o store.o -o program"));
+        races(folder, &["./program"]);
+        cc(pair, folder, &format!("{linker} main.o store.o -o silent"));
+        races(folder, &["./silent"]);
+        cc(pair, folder, &format!("-O2 -flto -static {linker} main.o store.o -o static"));
+        races(folder, &["./static"]);
+    });
+}
+
+#[test]
+fn what_is_not_linked() {
+    each_compiler("other", |pair, folder| {
+        let text = |arguments: &[&str]| said(&ok(with(pair).arg("cc").args(arguments), folder));
+        assert!(text(&["-S", "store.c", "-o", "-"]).contains("__tsan_"));
+        assert!(text(&["-E", "store.c"]).contains("store_put"));
+        assert!(text(&["-M", "store.c"]).contains("store.h"));
+        assert!(text(&["-###", "main.c", "store.c", "-o", "never"]).contains("rt-dynamic.o"));
+        assert!(!folder.join("never").exists());
+        assert!(text(&["--version"]).to_lowercase().contains(&pair.0[..3]));
+        assert!(text(&["-print-file-name=libc.so"]).contains("libc"));
+        cc(pair, folder, "-fsyntax-only store.c");
+        cc(pair, folder, "-r main.c store.c -nostdlib -o partly.o");
+        assert!(!symbols(&folder.join("partly.o")).contains(" T __tsan"));
+        cc(pair, folder, "partly.o -o program");
+        races(folder, &["./program"]);
+        let foreign = said(&output(with(pair).args(["cc", "-m32", "-###", "-c", "store.c"]), folder));
+        assert!(!foreign.contains("fsanitize"), "{foreign}");
+    });
+}
+
+#[test]
+fn standard_input() {
+    each_compiler("input", |pair, folder| {
+        let mut command = with(pair);
+        command.args(["cc", "-x", "c", "-", "-o", "program"]).current_dir(folder).stdin(Stdio::piped());
+        let mut child = command.spawn().expect("deadheat runs");
+        let source = b"#include \"store.c\"\n#include \"main.c\"\n";
+        child.stdin.take().expect("piped").write_all(source).expect("written");
+        assert!(child.wait().expect("ended").success());
+        races(folder, &["./program"]);
+    });
+}
+
+#[test]
+fn messages_and_codes_come_through() {
+    each_compiler("messages", |pair, folder| {
+        fs::write(folder.join("bad.c"), "int main(void) { int unused; return x; }\n").expect("write");
+        for arguments in [&["-c", "-Wall", "bad.c"][..], &["-c", "none.c"], &["-bogus", "-c", "store.c"], &[]]
+        {
+            let ours = output(with(pair).arg("cc").args(arguments), folder);
+            let theirs = output(Command::new(pair.0).args(arguments), folder);
+            assert_eq!(said(&ours), said(&theirs).replace("/usr/bin/", ""), "{arguments:?}");
+        }
+        // gcc warns of fences, which its own runtime does not know; ours does.
+        fs::write(folder.join("fence.c"), "void f(void) { __atomic_thread_fence(5); }\n").expect("write");
+        cc(pair, folder, "-O1 -Wall -Wextra -Werror -c fence.c");
+        fs::write(folder.join("asm.s"), "f: ret\n").expect("write");
+        cc(pair, folder, "-Wall -Werror -c asm.s");
+        cc(pair, folder, "-c -g0 store.c -o nodebug.o");
+        let sections = said(&ok(Command::new("readelf").args(["-S", "nodebug.o"]), folder));
+        assert!(!sections.contains(".debug_line"), "{sections}");
+    });
+}
+
+#[test]
+fn what_is_missing_is_named() {
+    let folder = project("missing");
+    let output =
+        output(deadheat().args(["cc", "-c", "main.c"]).env("DEADHEAT_CC", "no-such-compiler"), &folder);
+    assert_eq!(output.status.code(), Some(69));
+    assert!(said(&output).contains("no-such-compiler") && said(&output).contains("apt install gcc"));
+}
+
+#[test]
+fn a_compiler_that_is_deadheat_again_is_refused() {
+    let folder = project("circle");
+    let itself = format!("{} cc", env!("CARGO_BIN_EXE_deadheat"));
+    let output = output(deadheat().args(["cc", "-c", "main.c"]).env("DEADHEAT_CC", itself), &folder);
+    assert_eq!(output.status.code(), Some(69), "{}", said(&output));
+}
+
+#[test]
+fn by_its_name() {
+    let folder = project("name");
+    for (name, source) in [("deadheat-cc", "main.c"), ("deadheat-c++", "main.cpp")] {
+        std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_deadheat"), folder.join(name)).expect("linked");
+        let mut command = Command::new(folder.join(name));
+        common::clean(&mut command);
+        ok(command.args(["-O1", source, "-x", "c", "store.c", "-o", "program", "-lstdc++"]), &folder);
+        races(&folder, &["./program"]);
+    }
+}
+
+#[test]
+fn ccache_in_front_and_behind() {
+    if !have("ccache") {
+        return;
+    }
+    each_compiler("ccache", |pair, folder| {
+        let behind = (&*format!("ccache {}", pair.0), pair.1);
+        for _ in 0..2 {
+            ok(with(behind).args(["cc", "-c", "store.c", "main.c"]), folder);
+            ok(with(behind).args(["cc", "store.o", "main.o", "-o", "program"]), folder);
+            races(folder, &["./program"]);
+            let script =
+                "ccache $CC -c store.c && ccache $CC -c main.c && ccache $CC main.o store.o -o program";
+            ok(with(pair).args(["build", "--", "sh", "-e", "-c", script]), folder);
+            races(folder, &["./program"]);
+        }
+    });
+}
+
+#[test]
+fn a_new_cache_filled_by_many_at_once() {
+    each_compiler("cache", |pair, folder| {
+        // Blanks and commas in the path are what the linker's options could stumble over.
+        let cache = folder.join("a cache, new");
+        let start = |number: u32| {
+            let name = format!("program{number}");
+            let mut command = with(pair);
+            command.args(["cc", "main.c", "store.c", "-o", &name]).env("DEADHEAT_CACHE", &cache);
+            (command.current_dir(folder).spawn().expect("deadheat runs"), format!("./{name}"))
+        };
+        let started: Vec<_> = (0..8).map(start).collect();
+        let names = started.into_iter().map(|(mut child, name)| {
+            assert!(child.wait().expect("ended").success());
+            name
+        });
+        let names: Vec<_> = names.collect();
+        races(folder, &[&names[7]]);
+        // A file that was cut off is made anew.
+        let runtime = fs::read_dir(&cache).expect("cache").flatten();
+        let runtime = runtime.map(|entry| entry.path()).find(|path| path.join("rt-dynamic.o").exists());
+        fs::write(runtime.expect("the runtime").join("rt-dynamic.o"), "").expect("cut");
+        let mut command = with(pair);
+        command.args(["cc", "main.c", "store.c", "-o", "again"]).env("DEADHEAT_CACHE", &cache);
+        ok(&mut command, folder);
+        races(folder, &["./again"]);
+    });
+}

@@ -1,0 +1,146 @@
+//! How programs are run: codes, signals, time, further processes, what is said when nothing is
+//! seen; the demonstration and the doctor.
+
+mod common;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use common::{deadheat, ok, output, project, said};
+
+/// A folder with the tiny project built in it.
+fn built(name: &str) -> PathBuf {
+    let folder = project(name);
+    ok(deadheat().args(["cc", "-O1", "main.c", "store.c", "-pthread", "-o", "program"]), &folder);
+    folder
+}
+
+fn code(folder: &Path, arguments: &[&str]) -> Option<i32> {
+    output(deadheat().args(arguments), folder).status.code()
+}
+
+/// The names in a folder that begin so.
+fn files(folder: &Path, start: &str) -> Vec<String> {
+    let names = fs::read_dir(folder).expect("the folder").flatten().map(|entry| entry.file_name());
+    let mut names: Vec<_> = names.filter_map(|name| name.into_string().ok()).collect();
+    names.retain(|name| name.starts_with(start));
+    names.sort();
+    names
+}
+
+#[test]
+fn the_programs_code_comes_through() {
+    let folder = built("codes");
+    assert_eq!(code(&folder, &["record", "-o", "T", "--", "./program"]), Some(0));
+    assert_eq!(code(&folder, &["record", "-o", "T", "--", "sh", "-c", "./program; exit 9"]), Some(9));
+    assert_eq!(code(&folder, &["record", "-o", "T", "--", "sh", "-c", "kill -SEGV $$"]), Some(128 + 11));
+    assert_eq!(code(&folder, &["run", "--", "sh", "-c", "exit 9"]), Some(9));
+    assert_eq!(code(&folder, &["run", "--", "./program"]), Some(66));
+    assert_eq!(code(&folder, &["run", "--fail-on", "proved", "--", "./program"]), Some(0));
+}
+
+#[test]
+fn what_is_missing_or_wrong_has_its_code() {
+    let folder = built("wrong");
+    assert_eq!(code(&folder, &["record", "--", "no-such-program"]), Some(69));
+    assert_eq!(code(&folder, &["record", "--", "./main.c"]), Some(69));
+    assert_eq!(code(&folder, &["record", "-o", "none/T", "--", "./program"]), Some(70));
+    assert_eq!(code(&folder, &["record", "-o", ".", "--", "./program"]), Some(2));
+    assert_eq!(code(&folder, &["record"]), Some(2));
+    assert_eq!(code(&folder, &["no-such-command"]), Some(2));
+    assert_eq!(code(&folder, &["analyze", "main.c"]), Some(65));
+    assert_eq!(code(&folder, &["--help"]), Some(0));
+    assert_eq!(code(&folder, &["--version"]), Some(0));
+}
+
+#[test]
+fn a_program_that_runs_too_long_is_ended() {
+    let folder = project("time");
+    // However slow the machine: nothing depends on what happens before the time is over.
+    for command in
+        [&["sleep", "1000"][..], &["sh", "-c", "trap '' TERM; sleep 1000 & sleep 1000; sleep 1000"]]
+    {
+        let mut recorded = deadheat();
+        recorded.args(["record", "-o", "T", "--timeout", "300ms", "--"]).args(command);
+        let output = output(&mut recorded, &folder);
+        assert_eq!(output.status.code(), Some(124), "{}", said(&output));
+        assert!(said(&output).contains("ran past its time"), "{}", said(&output));
+    }
+}
+
+#[test]
+fn further_processes_have_traces_of_their_own() {
+    let folder = built("further");
+    let both = ["record", "-o", "T", "--", "sh", "-c", "./program; ./program"];
+    let output = output(deadheat().args(both), &folder);
+    assert_eq!(output.status.code(), Some(0));
+    let traces = files(&folder, "T");
+    assert_eq!(traces.len(), 2, "{traces:?}");
+    assert!(said(&output).contains(&traces[1]));
+    // The next recording replaces all of them.
+    assert_eq!(code(&folder, &["record", "-o", "T", "--", "./program"]), Some(0));
+    assert_eq!(files(&folder, "T"), ["T"]);
+    assert_eq!(code(&folder, &["run", "--", "sh", "-c", "true; ./program"]), Some(66));
+}
+
+#[test]
+fn an_uninstrumented_program_runs_and_one_line_says_so() {
+    let folder = project("bare");
+    ok(Command::new("cc").args(["main.c", "store.c", "-pthread", "-o", "program"]), &folder);
+    for command in ["record", "run"] {
+        let output = output(deadheat().args([command, "--", "./program"]), &folder);
+        assert_eq!((output.status.code(), &*output.stdout), (Some(0), &b"1\n"[..]));
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert!(
+            text.lines().count() == 1 && text.contains("nothing was seen") && text.contains("deadheat build")
+        );
+    }
+}
+
+#[test]
+fn signals_are_passed_on_and_streams_are_inherited() {
+    let folder = project("signals");
+    // The program says when its handler is there, so the signal cannot come too early.
+    let script = "trap 'echo got; exit 5' USR1; echo ready; read line; echo not";
+    let mut child = deadheat()
+        .args(["record", "-q", "-o", "T", "--", "sh", "-c", script])
+        .current_dir(&folder)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("deadheat runs");
+    let mut printed = std::io::BufReader::new(child.stdout.take().expect("piped"));
+    let mut line = String::new();
+    std::io::BufRead::read_line(&mut printed, &mut line).expect("a line");
+    assert_eq!(line, "ready\n");
+    ok(Command::new("kill").args(["-USR1", &child.id().to_string()]), &folder);
+    line.clear();
+    std::io::BufRead::read_line(&mut printed, &mut line).expect("a line");
+    assert_eq!(line, "got\n");
+    assert_eq!(child.wait().expect("ended").code(), Some(5));
+}
+
+#[test]
+fn the_demonstration_shows_both_lines() {
+    let folder = project("demo");
+    let output = output(deadheat().args(["demo", "--keep", "kept"]), &folder);
+    assert_eq!(output.status.code(), Some(66), "{}", said(&output));
+    let text = said(&output);
+    for part in ["size = size + 1;", "printf(\"the cache has %d of %d entries", "cache.c:16", "cache.c:21"] {
+        assert!(text.contains(part), "no {part:?} in\n{text}");
+    }
+    assert!(folder.join("kept/cache.c").is_file());
+}
+
+#[test]
+fn the_doctor_finds_this_machine_well() {
+    let folder = project("doctor");
+    let output = output(deadheat().arg("doctor"), &folder);
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert!(said(&output).contains("canary race: caught, with both source lines"));
+    let ill = common::output(deadheat().arg("doctor").env("DEADHEAT_CC", "no-such-compiler"), &folder);
+    assert_eq!(ill.status.code(), Some(69), "{}", said(&ill));
+    assert!(said(&ill).contains("apt install gcc"));
+}
