@@ -40,7 +40,7 @@ pub(crate) fn run(options: &Options) -> Outcome<()> {
 
     let own = OsString::from(&tools.deadheat);
     let mut line = vec![own];
-    line.extend(tools::words(&["analyze", "--from", "std", "--by", "hb", "--format", "json"]));
+    line.extend(tools::words(&["analyze", "--by", "hb", "--format", "json"]));
     line.push(trace.clone().into_os_string());
     let own = side(line, "hb", &folder, options);
     let rapid = options.rapid.as_ref().map(|text| side(rapid_words(text, &trace), "rapid", &folder, options));
