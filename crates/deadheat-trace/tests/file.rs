@@ -102,6 +102,7 @@ fn every_event_comes_back_in_the_order_written() {
         }
         assert_eq!(summary.events, written.len() as u64);
         assert_eq!(summary.ending, Ending::Clean);
+        assert!(summary.event_bytes < summary.bytes, "each byte is counted once");
         assert_eq!(trace.run().expect("a run").arguments, run.arguments);
     }
 }

@@ -97,6 +97,8 @@ fn merge<const CALLS: bool>(
 ) -> Result<bool, Error> {
     let mut spare: Vec<Cursor> = Vec::new();
     let (mut entries, mut heap) = line_up(streams, shared, &mut spare)?;
+    // What was read to line up is read again.
+    shared.event_bytes = 0;
     let mut changes = changes.iter().map(|stamp| stamp << 1).peekable();
     while let Some((due, number)) = heap.first() {
         while changes.next_if(|&change| change <= due).is_some() {
