@@ -216,8 +216,16 @@ impl<'a> Resolver<'a> {
                 None => Location::Mapping { size, offset, thread, frames: self.stack(place, stack) },
             },
             BlockKind::Stack => Location::Stack { thread, function: None, variable: None },
-            BlockKind::ThreadLocal => Location::Tls { symbol: None, thread },
+            BlockKind::ThreadLocal => Location::Tls { symbol: self.thread_local(offset), thread },
         }
+    }
+
+    /// The thread-local variable at an offset in the executable's thread-local block. The
+    /// executable is the first module of a trace; blocks of libraries are not told.
+    fn thread_local(&mut self, offset: u64) -> Option<String> {
+        let executable = *self.modules.first()?;
+        let DataSymbol { name, offset, .. } = self.symbolizer.thread_local(executable, offset)?;
+        Some(if offset == 0 { name } else { format!("{name}+{offset}") })
     }
 
     fn global(&mut self, address: u64, bytes: u64) -> Option<Location> {
@@ -269,7 +277,12 @@ fn lock_name(location: &Location, address: u64) -> (String, String) {
         Location::Stack { thread, .. } => {
             (format!("lock on the stack of {thread}"), format!("stack:{thread}"))
         }
-        Location::Tls { thread, .. } => (format!("thread-local lock of {thread}"), format!("tls:{thread}")),
+        Location::Tls { symbol: Some(symbol), thread } => {
+            (format!("thread-local {symbol} of {thread}"), format!("tls:{symbol}:{thread}"))
+        }
+        Location::Tls { symbol: None, thread } => {
+            (format!("thread-local lock of {thread}"), format!("tls:{thread}"))
+        }
         Location::Named { name } => (name.clone(), name.clone()),
         Location::Unknown => (format!("lock {address:#x}"), "unknown".to_owned()),
     }
