@@ -16,8 +16,11 @@
 //! 01hhhhhh llllllll             go to slot h·256 + l instead of the predicted one
 //! 1nnnbddd byte × n             the event of the present slot; see below
 //! ```
-//! The value of `1nnnbddd` is `z = ddd + 8 × bytes` (little endian; nnn = 7 means 8 bytes), a
-//! zigzag difference: to the slot's own last address (b = 0) or to the stream's (b = 1).
+//! The value of `1nnnbddd` is `z = ddd + 8 × bytes` (little endian), a zigzag difference: to the
+//! slot's own last address (b = 0) or to the stream's (b = 1): for an event with a stamp that of
+//! the last such event, else that of the last event. Differences count in units of the
+//! slot's alignment (at first that of its kind, [`Kind::alignment_log2`]); nnn = 7 stands for
+//! eight bytes in units of one, and from then on the slot's alignment is one.
 //! `10000000` alone means "the slot's last address plus its stride"; a difference of zero is
 //! therefore written with one zero byte. A call is always `10000000`. After the address
 //! follow, as varints, the extra number and the difference to the stream's last stamp, each if
@@ -80,6 +83,12 @@ impl Key {
     pub const fn kind(self) -> Kind {
         Kind((self.0 >> 48) as u16)
     }
+
+    /// 1 if events of this key carry a stamp, else 0.
+    #[inline(always)]
+    const fn stamped(self) -> usize {
+        self.kind().stamped() as usize
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -89,10 +98,11 @@ struct Slot {
     last: u64,
     stride: u64,
     next: u32,
-    unused: u32,
+    /// log2 of the unit in which differences count.
+    shift: u32,
 }
 
-const EMPTY: Slot = Slot { key: 0, last: 0, stride: 0, next: 0, unused: 0 };
+const EMPTY: Slot = Slot { key: 0, last: 0, stride: 0, next: 0, shift: 0 };
 const _: () = assert!(size_of::<Slot>() == 32);
 
 /// What both sides remember of a stream.
@@ -100,7 +110,8 @@ const _: () = assert!(size_of::<Slot>() == 32);
 pub struct Predictor {
     previous: u32,
     unused: u32,
-    address: u64,
+    /// The last address of any event, and of an event with a stamp.
+    address: [u64; 2],
     slots: [Slot; SLOTS],
 }
 
@@ -125,13 +136,13 @@ impl Predictor {
     /// A fresh table.
     #[must_use]
     pub const fn new() -> Self {
-        Predictor { previous: 0, unused: 0, address: 0, slots: [EMPTY; SLOTS] }
+        Predictor { previous: 0, unused: 0, address: [0; 2], slots: [EMPTY; SLOTS] }
     }
 
     /// Forgets everything, in place.
     pub fn clear(&mut self) {
         self.previous = 0;
-        self.address = 0;
+        self.address = [0; 2];
         self.slots.fill(EMPTY);
     }
 
@@ -155,17 +166,12 @@ impl Predictor {
         let packed = if difference == slot.stride {
             Packed { bits: u64::from(tag::EVENT), len: 1 }
         } else {
-            let own = zigzag(difference);
-            let stream = zigzag(address.wrapping_sub(self.address));
-            let (value, base) = if stream < own { (stream, 8) } else { (own, 0) };
-            if value >> 51 != 0 {
-                return None;
-            }
+            let packed = pack_scaled(slot.shift, difference, address, self.address[key.stamped()])?;
             slot.stride = difference;
-            pack_difference(value, base)
+            packed
         };
         slot.last = address;
-        self.address = address;
+        self.touched(key, address);
         self.previous = index as u32;
         Some(packed)
     }
@@ -178,24 +184,28 @@ impl Predictor {
         if difference == slot.stride {
             out[at] = tag::EVENT;
             at += 1;
+        } else if let Some(packed) = pack_scaled(slot.shift, difference, address, self.address[key.stamped()])
+        {
+            out[at..at + 8].copy_from_slice(&packed.bits.to_le_bytes());
+            at += packed.len as usize;
         } else {
-            let own = zigzag(difference);
-            let stream = zigzag(address.wrapping_sub(self.address));
-            let (value, base) = if stream < own { (stream, 8) } else { (own, 0) };
-            slot.stride = difference;
-            if value >> 51 == 0 {
-                let packed = pack_difference(value, base);
-                out[at..at + 8].copy_from_slice(&packed.bits.to_le_bytes());
-                at += packed.len as usize;
-            } else {
-                out[at] = tag::EVENT | 7 << 4 | base | (value & 7) as u8;
-                out[at + 1..at + 9].copy_from_slice(&(value >> 3).to_le_bytes());
-                at += 9;
-            }
+            let value = zigzag(difference);
+            out[at] = tag::EVENT | 7 << 4 | (value & 7) as u8;
+            out[at + 1..at + 9].copy_from_slice(&(value >> 3).to_le_bytes());
+            at += 9;
+            slot.shift = 0;
         }
+        slot.stride = difference;
         slot.last = address;
-        self.address = address;
+        self.touched(key, address);
         at
+    }
+
+    /// Remembers the address of an event.
+    #[inline(always)]
+    fn touched(&mut self, key: Key, address: u64) {
+        self.address[0] = address;
+        self.address[key.stamped()] = address;
     }
 
     /// The key of a slot.
@@ -236,7 +246,7 @@ impl Predictor {
             out[1] = index as u8;
             2
         } else {
-            self.slots[index] = Slot { key: key.0, ..EMPTY };
+            self.slots[index] = Slot { key: key.0, shift: key.kind().alignment_log2(), ..EMPTY };
             out[0] = tag::DEFINE;
             out[1..3].copy_from_slice(&(index as u16).to_le_bytes());
             out[3..11].copy_from_slice(&key.0.to_le_bytes());
@@ -277,13 +287,17 @@ impl Predictor {
         }
         let extra = usize::from(head >> 4 & 7);
         let value = (u64::from_le_bytes(*wide) & MASKS[extra]) << 3 | u64::from(head & 7);
-        let base = if head & 8 != 0 { self.address } else { slot.last };
-        let moved = base.wrapping_add(unzigzag(value));
+        let stamped = Key(slot.key).stamped();
+        let base = if head & 8 != 0 { self.address[stamped] } else { slot.last };
+        let shift = if extra == 7 { 0 } else { slot.shift };
+        let moved = base.wrapping_add(unzigzag(value) << shift);
         let address = if head == tag::EVENT { slot.last.wrapping_add(slot.stride) } else { moved };
         if !call {
             slot.stride = address.wrapping_sub(slot.last);
             slot.last = address;
-            self.address = address;
+            slot.shift = shift;
+            self.address[0] = address;
+            self.address[stamped] = address;
         }
         if at != 1 {
             self.slots[self.previous as usize % SLOTS].next = index as u32;
@@ -338,7 +352,7 @@ impl Predictor {
                     return Err(Fault::Kind);
                 }
                 self.visit(index);
-                self.slots[index] = Slot { key, ..EMPTY };
+                self.slots[index] = Slot { key, shift: Key(key).kind().alignment_log2(), ..EMPTY };
                 self.decode_event(bytes, 11, index, true)
             }
             tag::REPEAT => numbered(Record::Repeat),
@@ -377,19 +391,23 @@ impl Predictor {
                 return Err(if slot.key == 0 { Fault::Slot } else { Fault::Tag });
             }
             let extra = usize::from(head >> 4 & 7);
+            if extra == 7 {
+                slot.shift = 0;
+            }
             let extra = if extra == 7 { 8 } else { extra };
             let value = little_endian(bytes, at, extra)? << 3 | u64::from(head & 7);
             at += extra;
-            let base = if head & 8 != 0 { self.address } else { slot.last };
-            let address = base.wrapping_add(unzigzag(value));
+            let base = if head & 8 != 0 { self.address[key.stamped()] } else { slot.last };
+            let address = base.wrapping_add(unzigzag(value) << slot.shift);
             slot.stride = address.wrapping_sub(slot.last);
             slot.last = address;
         }
         if slot.key == 0 {
             return Err(Fault::Slot);
         }
-        self.address = slot.last;
-        let record = Record::Event { key, slot: index as u32, defined, address: slot.last };
+        let address = slot.last;
+        self.touched(key, address);
+        let record = Record::Event { key, slot: index as u32, defined, address };
         Ok(Decoded { record, len: at })
     }
 }
@@ -398,6 +416,21 @@ impl Default for Predictor {
     fn default() -> Self {
         Self::new()
     }
+}
+
+/// Packs an address as a scaled difference to its slot's last one or to the stream's, whichever is
+/// shorter; `None` if it is no multiple of the unit or takes more than seven bytes.
+#[inline(always)]
+const fn pack_scaled(shift: u32, difference: u64, address: u64, stream: u64) -> Option<Packed> {
+    let fraction = (1 << shift) - 1;
+    if difference & fraction != 0 {
+        return None;
+    }
+    let own = zigzag((difference as i64 >> shift) as u64);
+    let beside = address.wrapping_sub(stream);
+    let other = zigzag((beside as i64 >> shift) as u64);
+    let (value, base) = if beside & fraction == 0 && other < own { (other, 8) } else { (own, 0) };
+    if value >> 51 != 0 { None } else { Some(pack_difference(value, base)) }
 }
 
 #[inline(always)]

@@ -97,6 +97,21 @@ impl Kind {
         })
     }
 
+    /// log2 of the alignment that addresses of this kind usually have.
+    #[must_use]
+    pub const fn alignment_log2(self) -> u32 {
+        const OBJECT: u32 = 3;
+        match self.0 & CLASS_MASK {
+            CLASS_PLAIN | CLASS_ATOMIC if self.0 & 7 < 3 => (self.0 & 7) as u32,
+            CLASS_PLAIN | CLASS_ATOMIC => OBJECT,
+            CLASS_SYNC => match self.0 & !CLASS_MASK {
+                SYNC_REQUEST..SYNC_FORK | SYNC_SIGNAL..=SYNC_FORGET => OBJECT,
+                _ => 0,
+            },
+            _ => 0,
+        }
+    }
+
     /// Whether an event of this kind carries a stamp.
     #[must_use]
     pub const fn stamped(self) -> bool {

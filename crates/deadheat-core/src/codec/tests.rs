@@ -184,3 +184,28 @@ fn both_ways(bytes: &[u8], seed: u64) {
     }
     assert!(short_ways > 0 || seed % 4 != 0, "seed {seed}");
 }
+
+#[test]
+fn an_address_out_of_line_is_told_whole_and_once() {
+    let events: Vec<_> = (0..1000).map(|i| (load(9), 4096 + i * i * 3)).collect();
+    let bytes = write(&events);
+    assert_eq!(read(&bytes), events);
+    assert!(bytes.len() < 3100, "{} bytes", bytes.len());
+}
+
+#[test]
+fn locks_and_the_accesses_between_them_do_not_disturb_each_other() {
+    let (lock, unlock) = (load_of(0x300a, 1), load_of(0x300c, 2));
+    let mut events = Vec::new();
+    for i in 0..1000_u64 {
+        let at = 0x5000 + i % 2 * 0x40;
+        events.extend([(lock, at), (load(3), 0x7000_0000 + i * 24), (unlock, at)]);
+    }
+    let bytes = write(&events);
+    assert_eq!(read(&bytes), events);
+    assert!(bytes.len() < 4100, "{} bytes", bytes.len());
+}
+
+fn load_of(kind: u16, pc: u64) -> Key {
+    Key::new(pc, Kind(kind))
+}
