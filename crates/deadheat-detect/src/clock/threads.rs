@@ -56,6 +56,7 @@ const LAST_CLOCK: u32 = u32::MAX - 1;
 const DENSE_THREADS: u32 = 1 << 16;
 
 const NOBODY: u32 = u32::MAX;
+const NO_THREAD: u64 = u64::MAX;
 
 /// All threads of a run.
 #[derive(Debug)]
@@ -65,7 +66,8 @@ pub struct Threads {
     sparse: FxHashMap<u32, u32>,
     retired: Vec<Retired>,
     slots: u32,
-    last: (ThreadId, usize),
+    /// The thread that acted last (no thread if it is above all numbers) and its row.
+    last: (u64, usize),
 }
 
 #[derive(Debug)]
@@ -82,7 +84,7 @@ impl Default for Threads {
             sparse: FxHashMap::default(),
             retired: Vec::new(),
             slots: 0,
-            last: (ThreadId(u32::MAX), usize::MAX),
+            last: (NO_THREAD, 0),
         }
     }
 }
@@ -91,7 +93,7 @@ impl Threads {
     /// The row of a thread that does something now.
     #[inline]
     pub fn acting(&mut self, id: ThreadId) -> usize {
-        if self.last.0 == id && self.last.1 != usize::MAX { self.last.1 } else { self.look_up(id) }
+        if self.last.0 == u64::from(id.0) { self.last.1 } else { self.look_up(id) }
     }
 
     /// The thread in a row.
@@ -175,7 +177,7 @@ impl Threads {
         if last < LAST_CLOCK {
             self.retired.push(Retired { slot: thread.slot, last });
         }
-        self.last = (ThreadId(u32::MAX), usize::MAX);
+        self.last = (NO_THREAD, 0);
     }
 
     /// The thread's clock was handed on: its next access must be told from those before.
@@ -244,7 +246,7 @@ impl Threads {
         if !self.rows[row].live {
             self.revive(row);
         }
-        self.last = (id, row);
+        self.last = (u64::from(id.0), row);
         row
     }
 

@@ -1,25 +1,38 @@
-//! The moments that each slot used last, by place and stack.
+//! The moments that each slot used last, by place and stack, each with the step from one cell
+//! state to the next that it took last.
 //!
-//! A direct-mapped table for each slot; a miss only makes a moment twice, which costs a little
-//! memory until the next sweep.
+//! A table for each slot, in which a moment has one place and, once another took that, the place
+//! beside it if that is free. A miss only makes a moment twice, which costs a little memory until the next sweep.
+//!
+//! Invariant: an entry's step is from and to cells that do not change their meaning before the
+//! next sweep (simple ones, or crowds that are shared), and no race was in it; as a thread's
+//! clock only grows, none will be.
 
-use deadheat_core::ids::{PlaceId, StackId};
+use deadheat_core::event::Event;
 
+use super::cell::Cell;
 use super::moments::How;
 use crate::clock::threads::STALE;
 
 const ENTRIES: usize = 1 << 8;
 
+/// A moment and its last step.
 #[derive(Clone, Copy, Debug)]
-struct Entry {
+pub(crate) struct Entry {
     code: u64,
     stretch: u64,
+    /// A cell that the moment met without a race …
+    pub(crate) from: Cell,
+    /// … and what that cell became.
+    pub(crate) to: Cell,
     how: How,
-    moment: u32,
+    /// The moment.
+    pub(crate) moment: u32,
 }
 
 /// No access has this: its mode is none. No stretch is this one either.
-const NOTHING: Entry = Entry { code: 0, stretch: STALE - 1, how: How(0), moment: 0 };
+const NOTHING: Entry =
+    Entry { code: 0, stretch: STALE - 1, from: Cell::EMPTY, to: Cell::EMPTY, how: How(0), moment: 0 };
 
 /// The tables of all slots.
 #[derive(Debug, Default)]
@@ -28,35 +41,50 @@ pub(crate) struct Cache {
 }
 
 impl Cache {
-    /// The moment of an access at this place and stack, made this way, in this stretch.
+    /// Where the entry of an access at this place and stack, made this way, is if it is known.
     #[inline]
-    pub(crate) fn find(
-        &self,
-        slot: u32,
-        (place, stack): (PlaceId, StackId),
-        stretch: u64,
-        how: How,
-    ) -> Option<u32> {
-        let code = code(place, stack);
-        let entry = self.entries.get(index(slot, code, how))?;
-        (entry.code == code && entry.stretch == stretch && entry.how == how).then_some(entry.moment)
+    pub(crate) fn place(slot: u32, event: &Event, how: How) -> usize {
+        let mixed = (code(event) ^ u64::from(how.0)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        slot as usize * ENTRIES + (mixed >> (64 - ENTRIES.ilog2())) as usize
     }
 
-    /// Keeps a moment for the next time.
-    pub(crate) fn keep(
+    /// The entry there, if it is of this access in this stretch.
+    #[inline]
+    pub(crate) fn find(&mut self, at: usize, event: &Event, stretch: u64, how: How) -> Option<&mut Entry> {
+        let entry = self.entries.get_mut(at)?;
+        (entry.code == code(event) && entry.stretch == stretch && entry.how == how).then_some(entry)
+    }
+
+    /// Looks beside that place, too; what is found there is brought back.
+    pub(crate) fn find_beside(
         &mut self,
-        slot: u32,
-        (place, stack): (PlaceId, StackId),
+        at: usize,
+        event: &Event,
         stretch: u64,
         how: How,
-        moment: u32,
-    ) {
-        let room = (slot as usize + 1) * ENTRIES;
-        if self.entries.len() < room {
-            self.entries.resize(room, NOTHING);
+    ) -> Option<&mut Entry> {
+        if self.find(at, event, stretch, how).is_none() && self.find(at ^ 1, event, stretch, how).is_some() {
+            self.entries.swap(at, at ^ 1);
         }
-        let code = code(place, stack);
-        self.entries[index(slot, code, how)] = Entry { code, stretch, how, moment };
+        self.find(at, event, stretch, how)
+    }
+
+    /// Keeps a new moment; its first step is from a cell without a past.
+    pub(crate) fn keep(&mut self, at: usize, event: &Event, stretch: u64, how: How, moment: u32) {
+        if self.entries.len() <= at {
+            self.entries.resize((at / ENTRIES + 1) * ENTRIES, NOTHING);
+        }
+        if self.entries[at].stretch == stretch && self.entries[at ^ 1].stretch != stretch {
+            self.entries[at ^ 1] = self.entries[at];
+        }
+        let to = if how.mode().writes() { Cell::written(moment) } else { Cell::new(0, moment) };
+        self.entries[at] = Entry { code: code(event), stretch, from: Cell::EMPTY, to, how, moment };
+    }
+
+    /// The entry at a place where one was found or kept.
+    #[inline]
+    pub(crate) fn entry(&mut self, at: usize) -> &mut Entry {
+        &mut self.entries[at]
     }
 
     /// Forgets all moments.
@@ -71,12 +99,6 @@ impl Cache {
 }
 
 #[inline]
-fn code(place: PlaceId, stack: StackId) -> u64 {
-    u64::from(place.0) | u64::from(stack.0) << 32
-}
-
-#[inline]
-fn index(slot: u32, code: u64, how: How) -> usize {
-    let mixed = (code ^ u64::from(how.0)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    slot as usize * ENTRIES + (mixed >> (64 - ENTRIES.ilog2())) as usize
+fn code(event: &Event) -> u64 {
+    u64::from(event.place.0) | u64::from(event.stack.0) << 32
 }

@@ -175,6 +175,11 @@ impl Crowds {
         }
     }
 
+    /// Whether a cell means the same until the next sweep, whatever happens to other cells.
+    pub(crate) fn is_fixed(&self, cell: Cell) -> bool {
+        cell.as_crowd().is_none_or(|number| self.crowds[number as usize].shared)
+    }
+
     /// The number of crowds made since the last sweep, and of those that it left.
     pub(crate) fn made_and_left(&self) -> (usize, usize) {
         (self.made, self.live)

@@ -137,41 +137,75 @@ impl Hb {
         if !is_aligned_word(access) {
             return false;
         }
-        let log2 = access.size.trailing_zeros();
         let row = self.order.threads.acting(event.thread);
         let thread = self.order.threads.row(row);
-        let code = (event.place, event.stack);
-        let now = match self.cache.find(thread.slot, code, thread.stretch, How::aligned(access)) {
-            Some(known) => known,
-            None => self.new_moment(row, event, access, How::aligned(access)),
+        let how = How::aligned(access);
+        let at = Cache::place(thread.slot, event, how);
+        if self.cache.find(at, event, thread.stretch, how).is_none() {
+            return self.quick_elsewhere(row, event, access);
+        }
+        self.quick_at(row, at, access)
+    }
+
+    #[cold]
+    fn quick_elsewhere(&mut self, row: usize, event: &Event, access: &Access) -> bool {
+        let how = How::aligned(access);
+        self.moment(row, event, access);
+        // The thread may have moved to another slot.
+        let at = Cache::place(self.order.threads.row(row).slot, event, how);
+        self.quick_at(row, at, access)
+    }
+
+    #[inline]
+    fn quick_at(&mut self, row: usize, at: usize, access: &Access) -> bool {
+        let Some(cell) = self.shadow.cell(access.address, access.size.trailing_zeros()) else {
+            return self.quick_finer(row, at, access);
         };
+        let entry = self.cache.entry(at);
+        if *cell == entry.from {
+            *cell = entry.to;
+            return true;
+        }
         let clock = &self.order.threads.row(row).clock;
-        let Some(cell) = self.shadow.cell(access.address, log2) else {
-            return self.quick_finer(row, now, access);
-        };
-        match self.moments.succeed(*cell, now, access.mode, clock) {
-            Some(new) => *cell = new,
-            None => match self.crowds.clean_step(*cell, now) {
-                Some(new) => *cell = new,
-                None => return false,
+        let old = *cell;
+        match self.moments.succeed(old, entry.moment, access.mode, clock) {
+            Some(new) => {
+                *cell = new;
+                (entry.from, entry.to) = (old, new);
+                true
+            }
+            None => match self.crowds.clean_step(old, entry.moment) {
+                Some(new) => {
+                    *cell = new;
+                    if self.crowds.is_fixed(old) && self.crowds.is_fixed(new) {
+                        (entry.from, entry.to) = (old, new);
+                    }
+                    true
+                }
+                None => false,
             },
         }
-        true
     }
 
     /// The same for bytes that are cut finer than the access.
-    fn quick_finer(&mut self, row: usize, now: u32, access: &Access) -> bool {
+    fn quick_finer(&mut self, row: usize, at: usize, access: &Access) -> bool {
         let clock = &self.order.threads.row(row).clock;
         let Some(cells) = self.shadow.cells(access.address, access.size) else { return false };
+        let entry = self.cache.entry(at);
         let first = cells[0];
         if cells[1..].iter().all(|&cell| cell == first) {
-            let Some(new) = self.moments.succeed(first, now, access.mode, clock) else { return false };
-            cells.fill(new);
+            if first != entry.from {
+                let Some(new) = self.moments.succeed(first, entry.moment, access.mode, clock) else {
+                    return false;
+                };
+                (entry.from, entry.to) = (first, new);
+            }
+            cells.fill(entry.to);
             return true;
         }
         let mut news = [Cell::EMPTY; 8];
         for (cell, new) in cells.iter().zip(&mut news) {
-            match self.moments.succeed(*cell, now, access.mode, clock) {
+            match self.moments.succeed(*cell, entry.moment, access.mode, clock) {
                 Some(simple) => *new = simple,
                 None => return false,
             }
@@ -213,8 +247,11 @@ impl Hb {
     fn moment(&mut self, row: usize, event: &Event, access: &Access) -> u32 {
         let thread = self.order.threads.row(row);
         let how = How::of(access);
-        let known = self.cache.find(thread.slot, (event.place, event.stack), thread.stretch, how);
-        known.unwrap_or_else(|| self.new_moment(row, event, access, how))
+        let at = Cache::place(thread.slot, event, how);
+        match self.cache.find_beside(at, event, thread.stretch, how) {
+            Some(entry) => entry.moment,
+            None => self.new_moment(row, event, access, how),
+        }
     }
 
     fn new_moment(&mut self, row: usize, event: &Event, access: &Access, how: How) -> u32 {
@@ -229,7 +266,7 @@ impl Hb {
         // A range is told apart by its address too. All pairs need more than one write and one
         // read of a byte, so nothing is quick there.
         if !how.is_range() && !self.all_pairs {
-            self.cache.keep(thread.slot, (event.place, event.stack), stretch, how, moment);
+            self.cache.keep(Cache::place(thread.slot, event, how), event, stretch, how, moment);
         }
         moment
     }

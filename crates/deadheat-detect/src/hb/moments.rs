@@ -53,7 +53,8 @@ impl How {
         u64::from(self.0 >> 5 & 31)
     }
 
-    fn mode(self) -> Mode {
+    /// Reads, writes, or both.
+    pub(crate) fn mode(self) -> Mode {
         match self.0 & 3 {
             1 => Mode::Read,
             2 => Mode::Write,
