@@ -7,6 +7,7 @@ use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use deadheat_core::wire::{block, flag, header};
 
+use super::lock::Lock;
 use crate::hot::log::ROOM;
 use crate::hot::thread::{self, Thread};
 use crate::sys;
@@ -19,16 +20,77 @@ static HEADER: AtomicU64 = AtomicU64::new(0);
 static STOPPED: AtomicU32 = AtomicU32::new(0);
 
 /// A stream's first block: small, since thousands of short threads have little to say.
-const FIRST_SIZE: usize = 8 << 10;
+const FIRST_SIZE: usize = 4 << 10;
 /// The largest block.
 const LARGEST_SIZE: usize = 1 << 20;
 /// From this size on the pages are mapped at once: they will all be used.
 const POPULATE_FROM: usize = 128 << 10;
 
+/// Space that ended threads did not use.
+struct Spare {
+    lock: Lock,
+    /// Offset and size of each piece, both multiples of the page; the first `count` are there.
+    pieces: core::cell::UnsafeCell<([(u64, usize); SPARE_PIECES], usize)>,
+}
+
+/// Pieces that are remembered; what comes beyond stays unused.
+const SPARE_PIECES: usize = 64;
+
+// SAFETY: the pieces are touched under `lock` alone.
+unsafe impl Sync for Spare {}
+
+static SPARE: Spare =
+    Spare { lock: Lock::new(), pieces: core::cell::UnsafeCell::new(([(0, 0); SPARE_PIECES], 0)) };
+
+impl Spare {
+    fn with<R>(&self, body: impl FnOnce(&mut [(u64, usize); SPARE_PIECES], &mut usize) -> R) -> R {
+        self.lock.with(|| {
+            // SAFETY: under the lock.
+            let (pieces, count) = unsafe { &mut *self.pieces.get() };
+            body(pieces, count)
+        })
+    }
+
+    fn put(&self, offset: u64, size: usize) {
+        self.with(|pieces, count| {
+            if *count < SPARE_PIECES {
+                pieces[*count] = (offset, size);
+                *count += 1;
+            }
+        });
+    }
+
+    /// A piece of `size` bytes, cut off a larger one if need be.
+    fn take(&self, size: usize) -> Option<u64> {
+        self.with(|pieces, count| {
+            let at = pieces[..*count].iter().position(|piece| piece.1 >= size)?;
+            let (offset, whole) = pieces[at];
+            if whole == size {
+                *count -= 1;
+                pieces[at] = pieces[*count];
+            } else {
+                pieces[at] = (offset + size as u64, whole - size);
+            }
+            Some(offset)
+        })
+    }
+}
+
+/// Takes the lock for a fork.
+pub(crate) fn lock_for_fork() {
+    SPARE.lock.acquire();
+}
+
+/// Gives the lock back after a fork.
+pub(crate) fn unlock_after_fork() {
+    SPARE.lock.release();
+}
+
 /// Begins a trace file whose first page is mapped at `page`.
 pub(crate) fn begin_file(file: i32, page: *mut u8) {
     FILE.store(file as u32, Ordering::Relaxed);
     STOPPED.store(0, Ordering::Relaxed);
+    SPARE.with(|_, count| *count = 0);
     HEADER.store(page as u64, Ordering::Release);
 }
 
@@ -58,6 +120,7 @@ pub(crate) fn flags(page: *mut u8) -> &'static AtomicU64 {
 pub(crate) struct Block {
     pub(crate) start: *mut u8,
     pub(crate) size: usize,
+    pub(crate) offset: u64,
 }
 
 /// What a block's header says.
@@ -76,9 +139,10 @@ pub(crate) fn take(size: usize, label: &Label) -> Option<Block> {
         return None;
     }
     let file = FILE.load(Ordering::Relaxed) as i32;
-    let offset = end(page).fetch_add(size as u64, Ordering::Relaxed);
-    let mapped = sys::allocate_file(file, offset, size)
-        .and_then(|()| sys::map_file(file, offset, size, size >= POPULATE_FROM));
+    let spare = SPARE.take(size);
+    let offset = spare.unwrap_or_else(|| end(page).fetch_add(size as u64, Ordering::Relaxed));
+    let reserved = if spare.is_some() { Ok(()) } else { sys::allocate_file(file, offset, size) };
+    let mapped = reserved.and_then(|()| sys::map_file(file, offset, size, size >= POPULATE_FROM));
     let Ok(start) = mapped else {
         stop(page);
         return None;
@@ -94,7 +158,29 @@ pub(crate) fn take(size: usize, label: &Label) -> Option<Block> {
         core::sync::atomic::fence(Ordering::Release);
         start.cast::<u32>().write_volatile(block::MAGIC);
     }
-    Some(Block { start, size })
+    Some(Block { start, size, offset })
+}
+
+/// Gives back a stream's last block: the pages behind its last record are another's from now on.
+///
+/// # Safety
+/// The stream will not be appended to any more.
+pub(crate) unsafe fn give_back(stream: *mut Thread) {
+    // SAFETY: the caller's promise; the block is `block_size` bytes long.
+    unsafe {
+        let state = &*stream;
+        if state.block.is_null() {
+            return;
+        }
+        let page = header::PAGE as usize;
+        // One byte more than was written: the zero that ends the events.
+        let used = (state.at.offset_from(state.block) as usize + 1).next_multiple_of(page);
+        if used < state.block_size {
+            state.block.add(block::SIZE).cast::<u64>().write_volatile(used as u64);
+            SPARE.put(state.block_offset + used as u64, state.block_size - used);
+        }
+        sys::unmap(state.block, state.block_size);
+    }
 }
 
 fn stop(page: *mut u8) {
@@ -115,7 +201,7 @@ pub(crate) unsafe fn next(stream: *mut Thread) {
         if !state.block.is_null() {
             sys::unmap(state.block, state.block_size);
         }
-        let size = (FIRST_SIZE << (2 * state.sequence).min(7)).min(LARGEST_SIZE);
+        let size = (FIRST_SIZE << state.sequence.min(8)).min(LARGEST_SIZE);
         let label = Label {
             kind: block::EVENTS,
             stream: state.stream,
@@ -135,6 +221,7 @@ pub(crate) unsafe fn next(stream: *mut Thread) {
         state.sequence += 1;
         state.block = block.start;
         state.block_size = size;
+        state.block_offset = block.offset;
         state.at = block.start.add(block::HEADER);
         state.limit = block.start.add(size - ROOM);
     }

@@ -17,7 +17,9 @@ pub(crate) fn fork(real: impl FnOnce() -> i32) -> i32 {
     let thread = current();
     threads::lock_for_fork();
     modules::lock_for_fork();
+    block::lock_for_fork();
     let result = real();
+    block::unlock_after_fork();
     modules::unlock_after_fork();
     threads::unlock_after_fork();
     if result == 0

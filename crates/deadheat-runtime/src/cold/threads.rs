@@ -83,24 +83,15 @@ unsafe fn recycle(thread: *mut Thread) {
     unsafe {
         let nested = (*thread).nested;
         if !nested.is_null() {
-            give_back_block(nested);
+            block::give_back(nested);
             sys::unmap(nested.cast(), MAPPING_SIZE);
         }
-        give_back_block(thread);
+        block::give_back(thread);
         sys::forget_pages(thread.cast(), MAPPING_SIZE);
         POOL.lock.with(|| {
             (*thread).next = *POOL.first.get();
             *POOL.first.get() = thread;
         });
-    }
-}
-
-unsafe fn give_back_block(stream: *mut Thread) {
-    // SAFETY: the caller owns the stream.
-    unsafe {
-        if !(*stream).block.is_null() {
-            sys::unmap((*stream).block, (*stream).block_size);
-        }
     }
 }
 
@@ -458,7 +449,10 @@ pub(crate) unsafe fn restart_in_child(thread: *mut Thread) {
         {
             let _busy = Busy::new(thread);
             let state = &mut *thread;
-            give_back_block(thread);
+            if !state.block.is_null() {
+                // The parent's block: mapped here, but not ours.
+                sys::unmap(state.block, state.block_size);
+            }
             state.block = null_mut();
             state.id = 0;
             state.stream = 0;

@@ -74,6 +74,8 @@ pub(crate) struct Thread {
     pub(crate) block: *mut u8,
     /// Its size.
     pub(crate) block_size: usize,
+    /// Where it is in the file.
+    pub(crate) block_offset: u64,
     /// The stream for handlers that interrupt a hook; none until one does.
     pub(crate) nested: *mut Thread,
     /// Lowest address of the thread's stack, and the address behind it (0: unknown).
