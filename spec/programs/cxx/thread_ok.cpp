@@ -6,13 +6,14 @@ struct Work {
     int input = 3, output = 0;
 };
 
+Work work;
+
 static void run(Work *work, int offset) {
     work->output = work->input + offset;
     dh_done(1);
 }
 
 int main() {
-    Work work;
     std::thread thread(run, &work, 4);
     dh_step(1);
     thread.join();

@@ -9,7 +9,9 @@ static __attribute__((noinline)) int descend(int depth) {
         value = 1;
         return 0;
     }
-    return descend(depth - 1) + depth;
+    int below = descend(depth - 1);
+    dh_use(below);
+    return below + depth;
 }
 
 static void *writer(void *nothing) {

@@ -9,6 +9,7 @@ char text[32] = "four";
 static void *copier(void *nothing) {
     char *copy = strdup(text);
     copy[0] = 'h';
+    dh_use(copy);
     free(copy);
     dh_done(1);
     return nothing;

@@ -22,7 +22,8 @@ pub(crate) fn check(root: &Path, compiler: Compiler, optimisation: Optimisation)
         let mut seen: Vec<&str> = Vec::new();
         let mut instrumented = false;
         for line in assembly.lines() {
-            if let Some(label) = line.strip_suffix(':').filter(|label| !label.starts_with(['.', '\t', ' '])) {
+            let code = line.split('#').next().unwrap_or(line).trim_end();
+            if let Some(label) = code.strip_suffix(':').filter(|label| !label.starts_with(['.', '\t', ' '])) {
                 function = label;
                 seen.extend(FUNCTIONS.into_iter().filter(|name| label.contains(name)));
             }

@@ -8,7 +8,7 @@
 //! | `flags` | further arguments for the compiler |
 //! | `needs` | the one compiler (`gcc` or `clang`) that can show the fact, a comma, and why |
 //! | `object`, `library`, `plugin` | a further file: linked in, linked as a shared library, or built as `./NAME.so` for `dlopen` |
-//! | `location` | `N KIND [NAME[+OFFSET]]`: what the address of race N is told to be |
+//! | `location N` | `KIND [NAME[+OFFSET]]`: what the address of race N is told to be |
 //!
 //! Marks end a line of the program or of a further file: `//~ race N: OPERATION`, several with
 //! commas between them. The two marks of one number are the two accesses of one race. The
@@ -195,11 +195,10 @@ impl Program {
             "object" => self.parts.push((Role::Object, folder.join(value))),
             "library" => self.parts.push((Role::Library, folder.join(value))),
             "plugin" => self.parts.push((Role::Plugin, folder.join(value))),
-            "location" => match value.split_once(' ').map(|(number, kind)| (number.parse(), kind)) {
-                Some((Ok(number), kind)) => locations.push((number, kind.to_owned())),
-                _ => self.faults.push(fault("no number of a race")),
+            _ => match key.strip_prefix("location ").map(str::parse) {
+                Some(Ok(number)) => locations.push((number, value.to_owned())),
+                _ => self.faults.push(fault("unknown directive")),
             },
-            _ => self.faults.push(fault("unknown directive")),
         }
     }
 
