@@ -2,6 +2,9 @@
 
 mod support;
 
+use deadheat_core::access::{Access, Mode};
+use deadheat_core::event::{Event, Op};
+use deadheat_core::ids::{PlaceId, StackId, ThreadId};
 use support::generate::Generator;
 use support::{check, full};
 
@@ -19,4 +22,24 @@ fn random_traces() {
     println!("{count} traces of up to {longest} events: {racy_traces} with races, {racy_events} racy events");
     // Both outcomes must be common, or the comparison would mean little.
     assert!(racy_traces * 10 > count as usize && racy_traces * 10 < count as usize * 9, "{racy_traces}");
+}
+
+/// A thread repeats one read of a byte that others read and write, long enough for each shortcut
+/// to be taken; the write must be seen through all of them.
+#[test]
+fn repeated_reads_see_a_write_in_between() {
+    let event = |thread, place, mode| Event {
+        thread: ThreadId(thread),
+        place: PlaceId(place),
+        stack: StackId::EMPTY,
+        times: 1,
+        op: Op::Access(Access::plain(0x1000, 4, mode)),
+    };
+    for repeats in 0..6 {
+        let mut events = vec![event(0, 1, Mode::Read)];
+        events.extend((0..repeats).map(|_| event(1, 2, Mode::Read)));
+        events.push(event(2, 3, Mode::Write));
+        events.extend((0..repeats).map(|_| event(1, 2, Mode::Read)));
+        assert_eq!(check::agree(&events), 1 + repeats);
+    }
 }

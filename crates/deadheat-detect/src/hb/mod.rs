@@ -33,13 +33,14 @@ use deadheat_core::rule::Epoch;
 use crate::clock::blocks::Blocks;
 use crate::clock::lockset::LockTable;
 use crate::clock::order::Order;
+use crate::clock::vector::Clock;
 use crate::detector::Detector;
 use crate::registry::Options;
-use cache::Cache;
+use cache::{Cache, Entry};
 use cell::Cell;
 use crowd::{Crowds, Member, Sort};
 use judge::{Findings, Judge};
-use moments::{How, Moments};
+use moments::{How, Moments, SHORT};
 use shadow::{Shadow, Visitor};
 
 /// The least number of moments or crowds made between two sweeps.
@@ -127,91 +128,49 @@ impl Hb {
             + self.order.threads.memory()
     }
 
-    /// The case that most accesses are: plain, aligned, to bytes cut in their size or finer, and
-    /// ordered after what their cells remember. `false` if it is another, or if that takes longer
-    /// to find out; the cells have not changed then.
+    /// The case that most accesses are: plain, of at most 16 bytes of one block that is cut at their
+    /// bounds, and ordered after what their cells remember. `false` if it is another, or if that
+    /// takes longer to find out. Cells that took the step by then take it again without effect.
     ///
     /// Its simple model is [`Self::judge`], which does the same for any access.
     #[inline]
     fn quick(&mut self, event: &Event, access: &Access) -> bool {
-        if !is_aligned_word(access) {
+        let word = is_aligned_word(access);
+        if !word && access.size.wrapping_sub(1) >= SHORT {
             return false;
         }
+        let how = if word { How::aligned(access) } else { How::of(access) };
         let row = self.order.threads.acting(event.thread);
         let thread = self.order.threads.row(row);
-        let how = How::aligned(access);
-        let at = Cache::place(thread.slot, event, how);
+        let mut at = Cache::place(thread.slot, event, how);
         if self.cache.find(at, event, thread.stretch, how).is_none() {
-            return self.quick_elsewhere(row, event, access);
+            at = self.place_of_new(row, event, access, how);
         }
-        self.quick_at(row, at, access)
+        if word { self.quick_word(row, at, access) } else { self.quick_span(row, at, access) }
     }
 
+    /// Where the moment of an access is in the cache after it was made.
     #[cold]
-    fn quick_elsewhere(&mut self, row: usize, event: &Event, access: &Access) -> bool {
-        let how = How::aligned(access);
+    fn place_of_new(&mut self, row: usize, event: &Event, access: &Access, how: How) -> usize {
         self.moment(row, event, access);
         // The thread may have moved to another slot.
-        let at = Cache::place(self.order.threads.row(row).slot, event, how);
-        self.quick_at(row, at, access)
+        Cache::place(self.order.threads.row(row).slot, event, how)
     }
 
     #[inline]
-    fn quick_at(&mut self, row: usize, at: usize, access: &Access) -> bool {
+    fn quick_word(&mut self, row: usize, at: usize, access: &Access) -> bool {
         let Some(cell) = self.shadow.cell(access.address, access.size.trailing_zeros()) else {
-            return self.quick_finer(row, at, access);
+            return self.quick_span(row, at, access);
         };
-        let entry = self.cache.entry(at);
-        if *cell == entry.from {
-            *cell = entry.to;
-            return true;
-        }
-        let clock = &self.order.threads.row(row).clock;
-        let old = *cell;
-        match self.moments.succeed(old, entry.moment, access.mode, clock) {
-            Some(new) => {
-                *cell = new;
-                (entry.from, entry.to) = (old, new);
-                true
-            }
-            None => match self.crowds.clean_step(old, entry.moment) {
-                Some(new) => {
-                    *cell = new;
-                    if self.crowds.is_fixed(old) && self.crowds.is_fixed(new) {
-                        (entry.from, entry.to) = (old, new);
-                    }
-                    true
-                }
-                None => false,
-            },
-        }
+        let (clock, entry) = (&self.order.threads.row(row).clock, self.cache.entry(at));
+        step(cell, entry, access.mode, clock, &self.moments, &mut self.crowds)
     }
 
-    /// The same for bytes that are cut finer than the access.
-    fn quick_finer(&mut self, row: usize, at: usize, access: &Access) -> bool {
-        let clock = &self.order.threads.row(row).clock;
+    /// The same for bytes that have several cells.
+    fn quick_span(&mut self, row: usize, at: usize, access: &Access) -> bool {
         let Some(cells) = self.shadow.cells(access.address, access.size) else { return false };
-        let entry = self.cache.entry(at);
-        let first = cells[0];
-        if cells[1..].iter().all(|&cell| cell == first) {
-            if first != entry.from {
-                let Some(new) = self.moments.succeed(first, entry.moment, access.mode, clock) else {
-                    return false;
-                };
-                (entry.from, entry.to) = (first, new);
-            }
-            cells.fill(entry.to);
-            return true;
-        }
-        let mut news = [Cell::EMPTY; 8];
-        for (cell, new) in cells.iter().zip(&mut news) {
-            match self.moments.succeed(*cell, entry.moment, access.mode, clock) {
-                Some(simple) => *new = simple,
-                None => return false,
-            }
-        }
-        cells.copy_from_slice(&news[..cells.len()]);
-        true
+        let (clock, entry) = (&self.order.threads.row(row).clock, self.cache.entry(at));
+        cells.iter_mut().all(|cell| step(cell, entry, access.mode, clock, &self.moments, &mut self.crowds))
     }
 
     /// Any access. The thread has learned what it synchronises with.
@@ -379,6 +338,34 @@ impl Hb {
         self.judge(row, event, &access, sink);
         self.blocks.remove(address, size, kind);
     }
+}
+
+/// Steps one cell on by a moment, if nothing races and that is soon found out.
+#[inline]
+fn step(
+    cell: &mut Cell,
+    entry: &mut Entry,
+    mode: Mode,
+    clock: &Clock,
+    moments: &Moments,
+    crowds: &mut Crowds,
+) -> bool {
+    let old = *cell;
+    if old == entry.from {
+        *cell = entry.to;
+        return true;
+    }
+    if let Some(new) = moments.succeed(old, entry.moment, mode, clock) {
+        *cell = new;
+        (entry.from, entry.to) = (old, new);
+        return true;
+    }
+    let Some(new) = crowds.clean_step(old, entry.moment) else { return false };
+    *cell = new;
+    if crowds.is_fixed(old) && crowds.is_fixed(new) {
+        (entry.from, entry.to) = (old, new);
+    }
+    true
 }
 
 /// Whether an access is of 1, 2, 4 or 8 bytes at a multiple of its size.

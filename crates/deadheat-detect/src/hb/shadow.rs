@@ -135,15 +135,16 @@ impl Shadow {
         self.cells.get_mut(layout.first_cell() + ((address % BLOCK) >> log2) as usize)
     }
 
-    /// The cells of an aligned access of at most 8 bytes, if its block has granules as fine.
+    /// The cells of an access within one block, if that has a granule that fits its bounds.
     pub(crate) fn cells(&mut self, address: u64, size: u64) -> Option<&mut [Cell]> {
         let number = self.existing(address)?;
         let layout = self.layouts[block_of(number, address)];
         let log2 = layout.granule_log2()?;
-        if size >> log2 == 0 {
+        let within = address % BLOCK;
+        if (address | size) & ((1 << log2) - 1) != 0 || within + size > BLOCK {
             return None;
         }
-        let first = layout.first_cell() + ((address % BLOCK) >> log2) as usize;
+        let first = layout.first_cell() + (within >> log2) as usize;
         self.cells.get_mut(first..first + (size >> log2) as usize)
     }
 
