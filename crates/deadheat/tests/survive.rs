@@ -60,10 +60,11 @@ fn writes(trace: &Path) -> (Vec<u64>, Ending) {
     let mut counts = vec![0; 8];
     let summary = trace
         .drive(|event| {
-            if let Op::Access(access) = event.op {
-                if access.mode == Mode::Write && access.size == 8 && event.thread.index() < counts.len() {
-                    counts[event.thread.index()] += u64::from(event.times);
-                }
+            if let Op::Access(access) = event.op
+                && (access.mode, access.size) == (Mode::Write, 8)
+                && let Some(count) = counts.get_mut(event.thread.index())
+            {
+                *count += u64::from(event.times);
             }
         })
         .expect("a readable trace");

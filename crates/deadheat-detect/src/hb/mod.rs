@@ -144,7 +144,10 @@ impl Hb {
         let thread = self.order.threads.row(row);
         let mut at = Cache::place(thread.slot, event, how);
         if self.cache.find(at, event, thread.stretch, how).is_none() {
-            at = self.place_of_new(row, event, access, how);
+            at ^= 1;
+            if self.cache.find(at, event, thread.stretch, how).is_none() {
+                at = self.place_of_new(row, event, access, how);
+            }
         }
         if word { self.quick_word(row, at, access) } else { self.quick_span(row, at, access) }
     }
@@ -341,7 +344,7 @@ impl Hb {
 }
 
 /// Steps one cell on by a moment, if nothing races and that is soon found out.
-#[inline]
+#[inline(always)]
 fn step(
     cell: &mut Cell,
     entry: &mut Entry,
