@@ -61,6 +61,8 @@ pub enum BlockKind {
     Stack = 2,
     /// A thread's thread-local storage.
     ThreadLocal = 3,
+    /// No block, but bytes whose races the program declared benign for as long as they live.
+    Benign = 4,
 }
 
 /// What an event does.

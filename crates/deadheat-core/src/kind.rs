@@ -258,12 +258,13 @@ const fn unpack_sync(number: u16, address: u64, extra: u64) -> Option<Op> {
             Op::Arrive { barrier: address, count: extra as u32 }
         }
         SYNC_LEAVE => Op::Leave { barrier: address },
-        SYNC_ALLOC..=67 | SYNC_FREE..=75 => {
+        SYNC_ALLOC..=68 | SYNC_FREE..=76 => {
             let kind = match low {
                 0 => BlockKind::Heap,
                 1 => BlockKind::Mapping,
                 2 => BlockKind::Stack,
-                _ => BlockKind::ThreadLocal,
+                3 => BlockKind::ThreadLocal,
+                _ => BlockKind::Benign,
             };
             if number < SYNC_FREE {
                 Op::Alloc { address, size: extra, kind }

@@ -10,7 +10,8 @@ use std::collections::BTreeMap;
 use deadheat_core::event::BlockKind;
 use deadheat_core::race::Block;
 
-const KINDS: [BlockKind; 4] = [BlockKind::Heap, BlockKind::Mapping, BlockKind::Stack, BlockKind::ThreadLocal];
+const KINDS: [BlockKind; 5] =
+    [BlockKind::Heap, BlockKind::Mapping, BlockKind::Stack, BlockKind::ThreadLocal, BlockKind::Benign];
 
 /// The blocks of a run.
 #[derive(Debug, Default)]
@@ -29,7 +30,8 @@ impl Blocks {
     pub fn insert(&mut self, block: Block) {
         let end = block.address.saturating_add(block.size);
         for kind in KINDS {
-            let gone = kind == block.kind || block.kind == BlockKind::Mapping;
+            let ends = kind == BlockKind::Benign || block.kind == BlockKind::Mapping;
+            let gone = kind == block.kind || (ends && block.kind != BlockKind::Benign);
             self.carve(kind, block.address, end, gone);
         }
         self.by_kind[block.kind as usize].insert(block.address, Entry { block, live: true });
@@ -56,11 +58,18 @@ impl Blocks {
     /// The smallest block that holds an address; a live one if there is one.
     #[must_use]
     pub fn around(&self, address: u64) -> Option<Block> {
-        let holders = self.by_kind.iter().filter_map(|blocks| {
+        let holders = self.by_kind[..BlockKind::Benign as usize].iter().filter_map(|blocks| {
             let (_, entry) = blocks.range(..=address).next_back()?;
             (address - entry.block.address < entry.block.size).then_some(entry)
         });
         holders.min_by_key(|entry| (!entry.live, entry.block.size)).map(|entry| entry.block)
+    }
+
+    /// Whether the program declared the races of a byte benign.
+    #[must_use]
+    pub fn is_benign(&self, address: u64) -> bool {
+        let declared = self.by_kind[BlockKind::Benign as usize].range(..=address).next_back();
+        declared.is_some_and(|(start, entry)| address - start < entry.block.size)
     }
 
     /// Takes the bytes from `start` to `end` out of the blocks of a kind: out of the freed ones,
@@ -118,6 +127,18 @@ mod tests {
         blocks.insert(block(80, 8, BlockKind::Heap));
         assert_eq!(blocks.around(84).map(|found| found.address), Some(80));
         assert_eq!(blocks.around(90).map(|found| found.address), Some(88));
+    }
+
+    #[test]
+    fn what_was_declared_benign_ends_with_the_block() {
+        let mut blocks = Blocks::default();
+        blocks.insert(block(64, 32, BlockKind::Heap));
+        blocks.insert(block(72, 4, BlockKind::Benign));
+        assert_eq!([71, 72, 75, 76].map(|byte| blocks.is_benign(byte)), [false, true, true, false]);
+        assert_eq!(blocks.around(72).map(|found| found.kind), Some(BlockKind::Heap));
+        blocks.remove(64, 0, BlockKind::Heap);
+        blocks.insert(block(64, 32, BlockKind::Heap));
+        assert!(!blocks.is_benign(72));
     }
 
     #[test]

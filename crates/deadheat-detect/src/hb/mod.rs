@@ -241,6 +241,9 @@ impl Hb {
         let later = Side { thread, place, stack, access: *access, locks };
         for partner in &self.findings.partners {
             let address = partner.address.max(access.address);
+            if self.blocks.is_benign(address) {
+                continue;
+            }
             let earlier = self.moments.side(partner.moment, address);
             let race = Race { earlier, later, address, block: self.blocks.around(address) };
             self.counts.races += 1;
@@ -322,6 +325,9 @@ impl Hb {
     fn alloc(&mut self, event: &Event, address: u64, size: u64, kind: BlockKind) {
         let Event { thread, place, stack, .. } = *event;
         self.blocks.insert(Block { address, size, kind, thread, place, stack });
+        if kind == BlockKind::Benign {
+            return;
+        }
         let end = address.saturating_add(owned(address, size, kind));
         self.shadow.clear(address, end, |cell| self.crowds.share(cell));
         self.order.objects.forget_range(address, end);

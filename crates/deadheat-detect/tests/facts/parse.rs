@@ -247,6 +247,7 @@ fn block_kind(word: &str) -> Result<BlockKind, String> {
         "mapping" => BlockKind::Mapping,
         "stack" => BlockKind::Stack,
         "tls" => BlockKind::ThreadLocal,
+        "benign" => BlockKind::Benign,
         _ => return Err(format!("unknown kind of block `{word}`")),
     })
 }

@@ -1,7 +1,7 @@
 //! Text for people: both places in their source, then what a reader asks next.
 //!
 //! Invariant: a race takes at most about 40 lines: stacks are cut at `main` and after
-//! [`words::MOST_FRAMES`] frames.
+//! `MOST_FRAMES` frames (in `words`).
 
 mod words;
 

@@ -4,7 +4,7 @@
 
 use core::ffi::{c_char, c_int, c_void};
 
-use deadheat_core::event::{LockMode, Op, SyncKind};
+use deadheat_core::event::{BlockKind, LockMode, Op, SyncKind};
 
 use crate::cold::threads;
 use crate::hot::thread::{self, Thread};
@@ -45,6 +45,9 @@ shim!(__tsan_get_current_fiber, "rdi", on_current_fiber);
 shim!(__tsan_set_fiber_name, "rdx", on_fiber_name);
 shim!(AnnotateThreadName, "rcx", on_thread_name);
 shim!(AnnotateNewMemory, "r8", on_new_memory);
+shim!(AnnotateBenignRace, "r8", on_benign);
+shim!(AnnotateBenignRaceSized, "r9", on_benign_sized);
+shim!(WTFAnnotateBenignRaceSized, "r9", on_benign_sized);
 
 /// Interface entries that change nothing in a recording, each spelled out.
 macro_rules! without_effect {
@@ -60,8 +63,8 @@ macro_rules! without_effect {
 without_effect! {
     AnnotateFlushState AnnotateNoOp AnnotateCondVarWait AnnotateCondVarSignal AnnotateCondVarSignalAll
     AnnotateMutexIsNotPHB AnnotateMutexIsUsedAsCondVar AnnotatePCQCreate AnnotatePCQDestroy AnnotatePCQPut
-    AnnotatePCQGet AnnotateExpectRace AnnotateFlushExpectedRaces AnnotateBenignRace
-    AnnotateBenignRaceSized WTFAnnotateBenignRaceSized AnnotateEnableRaceDetection AnnotateTraceMemory
+    AnnotatePCQGet AnnotateExpectRace AnnotateFlushExpectedRaces
+    AnnotateEnableRaceDetection AnnotateTraceMemory
     AnnotatePublishMemoryRange AnnotateUnpublishMemoryRange AnnotateMemoryIsInitialized
     AnnotateMemoryIsUninitialized RunningOnValgrind
     __tsan_external_register_tag __tsan_external_register_header __tsan_external_assign_tag
@@ -93,6 +96,27 @@ announce!(on_lock_acquired, (_file: usize, _line: c_int, lock: usize, write: usi
 announce!(on_lock_released, (_file: usize, _line: c_int, lock: usize, write: usize), pc,
     Op::Release { lock: lock as u64, mode: mode(write != 0) });
 announce!(on_mutex_create, (lock: usize, _flags: u32), pc, Op::Forget { object: lock as u64 });
+
+/// Races on the word at `address` are benign, as the older annotation has it.
+unsafe extern "C" fn on_benign(_file: usize, _line: c_int, address: usize, _why: usize, pc: usize) {
+    benign(address, size_of::<usize>(), pc);
+}
+
+unsafe extern "C" fn on_benign_sized(
+    _file: usize,
+    _line: c_int,
+    address: usize,
+    size: usize,
+    _why: usize,
+    pc: usize,
+) {
+    benign(address, size, pc);
+}
+
+fn benign(address: usize, size: usize, pc: usize) {
+    let kind = BlockKind::Benign;
+    log::event(pc, &Op::Alloc { address: address as u64, size: size as u64, kind });
+}
 
 const fn mode(write: bool) -> LockMode {
     if write { LockMode::Write } else { LockMode::Read }
@@ -175,7 +199,7 @@ ignore_hook!(on_ignore_thread_begin, 1, ignore_reads ignore_writes);
 ignore_hook!(on_ignore_thread_end, -1, ignore_reads ignore_writes);
 
 unsafe extern "C" fn on_new_memory(_file: usize, _line: c_int, address: usize, size: usize, pc: usize) {
-    let kind = deadheat_core::event::BlockKind::Heap;
+    let kind = BlockKind::Heap;
     log::event(pc, &Op::Alloc { address: address as u64, size: size as u64, kind });
 }
 

@@ -216,6 +216,8 @@ impl<'a> Resolver<'a> {
                 None => Location::Mapping { size, offset, thread, frames: self.stack(place, stack) },
             },
             BlockKind::Stack => Location::Stack { thread, function: None, variable: None },
+            // Races there are not told.
+            BlockKind::Benign => Location::default(),
             BlockKind::ThreadLocal => Location::Tls { symbol: self.thread_local(offset), thread },
         }
     }

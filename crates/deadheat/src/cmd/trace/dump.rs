@@ -203,5 +203,6 @@ fn block_word(kind: BlockKind) -> &'static str {
         BlockKind::Mapping => "mapping",
         BlockKind::Stack => "stack",
         BlockKind::ThreadLocal => "thread-local",
+        BlockKind::Benign => "benign",
     }
 }

@@ -1,0 +1,23 @@
+// A race on bytes that the program declared benign is not told.
+#include <pthread.h>
+#include "../order.h"
+
+void AnnotateBenignRaceSized(const char *file, int line, const volatile void *start, unsigned long size, const char *why);
+
+int hits;
+
+static void *writer(void *nothing) {
+    hits = 1;
+    dh_done(1);
+    return nothing;
+}
+
+int main(void) {
+    pthread_t thread;
+    AnnotateBenignRaceSized(__FILE__, __LINE__, &hits, sizeof hits, "only counts");
+    pthread_create(&thread, 0, writer, 0);
+    dh_step(1);
+    dh_use(hits);
+    pthread_join(thread, 0);
+    return 0;
+}
