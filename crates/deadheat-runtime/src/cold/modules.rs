@@ -6,6 +6,7 @@
 use core::ffi::{CStr, c_int, c_void};
 use core::sync::atomic::{AtomicU64, Ordering};
 
+use deadheat_core::event::{BlockKind, Op};
 use deadheat_core::wire::{block as layout, header, module};
 
 use super::block::{self, Label};
@@ -24,6 +25,8 @@ struct Known {
     start: u64,
     end: u64,
     seen: bool,
+    /// Loaded by the running program, and its memory's new life not told yet.
+    fresh: bool,
 }
 
 struct Table {
@@ -35,7 +38,7 @@ struct Table {
 // SAFETY: both cells are touched under `lock` alone.
 unsafe impl Sync for Table {}
 
-const NONE: Known = Known { bias: 0, start: 0, end: 0, seen: false };
+const NONE: Known = Known { bias: 0, start: 0, end: 0, seen: false, fresh: false };
 static TABLE: Table = Table {
     lock: Lock::new(),
     known: core::cell::UnsafeCell::new([NONE; MAX_MODULES]),
@@ -79,6 +82,21 @@ pub(crate) fn scan() {
     }
     // SAFETY: the scratch pages are ours.
     unsafe { sys::unmap(scratch, SCRATCH) };
+    while let Some((start, end)) = next_fresh() {
+        let life = Op::Alloc { address: start, size: end - start, kind: BlockKind::Mapping };
+        log::event(0, &life);
+    }
+}
+
+/// The segments of a module that was loaded where another may have been before.
+fn next_fresh() -> Option<(u64, u64)> {
+    TABLE.lock.with(|| {
+        // SAFETY: under the table's lock.
+        let known = unsafe { &mut (&mut *TABLE.known.get())[..*TABLE.count.get()] };
+        let module = known.iter_mut().find(|module| module.fresh)?;
+        module.fresh = false;
+        Some((module.start, module.end))
+    })
 }
 
 /// Size and alignment of the executable's thread-local storage.
@@ -154,7 +172,7 @@ unsafe extern "C" fn each(info: *mut c::Module, _: usize, records: *mut c_void) 
         if *count == MAX_MODULES {
             return 0;
         }
-        let found = Known { bias: info.bias, start, end, seen: true };
+        let found = Known { bias: info.bias, start, end, seen: true, fresh: records.stamp != 0 };
         known[*count] = found;
         *count += 1;
         let mut own = [0u8; 4096];
