@@ -1,5 +1,5 @@
-// What rustc emits: sizes, unaligned, volatile, copies, atomics with their orders, fences.
-// Compiled and linked against the runtime's object.
+//! What rustc emits: sizes, unaligned, volatile, copies, atomics with their orders, fences.
+//! Compiled and linked against the runtime's object.
 use std::hint::black_box;
 use std::ptr;
 use std::sync::atomic::*;
