@@ -108,6 +108,22 @@ pub enum Via {
     Free = 5,
 }
 
+impl Via {
+    /// The one with that number; numbers that none has count as [`Via::Free`].
+    #[must_use]
+    #[inline]
+    pub const fn from_bits(number: u32) -> Self {
+        match number {
+            0 => Self::Code,
+            1 => Self::Volatile,
+            2 => Self::Vptr,
+            3 => Self::MemoryFunction,
+            4 => Self::System,
+            _ => Self::Free,
+        }
+    }
+}
+
 impl Access {
     /// A plain access of the program's own code.
     #[must_use]

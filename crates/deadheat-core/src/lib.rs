@@ -12,6 +12,7 @@ pub mod codec;
 pub mod event;
 pub mod ids;
 pub mod kind;
+pub mod plain;
 pub mod race;
 pub mod rule;
 pub mod wire;

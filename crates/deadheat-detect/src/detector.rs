@@ -1,6 +1,8 @@
 //! The one trait of all analyses.
 
 use deadheat_core::event::Event;
+use deadheat_core::ids::ThreadId;
+use deadheat_core::plain::Plain;
 use deadheat_core::race::RaceSink;
 
 /// An analysis: it is fed the events of one run, in the merged order of its trace, and puts
@@ -8,6 +10,16 @@ use deadheat_core::race::RaceSink;
 pub trait Detector {
     /// Takes the next event.
     fn step(&mut self, event: &Event, sink: &mut dyn RaceSink);
+
+    /// Takes the next events, all plain accesses that one thread made in this order: the same
+    /// as [`Self::step`] for each.
+    fn plain(&mut self, thread: ThreadId, accesses: &[Plain], sink: &mut dyn RaceSink) {
+        accesses.iter().for_each(|access| self.step(&access.event(thread), sink));
+    }
+
+    /// These accesses of some thread will come soon, though others may come before them. Only a
+    /// hint: it may fetch what judging them will need, and changes nothing that is found.
+    fn coming(&mut self, _accesses: &[Plain]) {}
 
     /// The run is over.
     fn finish(&mut self, sink: &mut dyn RaceSink);

@@ -1,0 +1,126 @@
+//! Plain accesses in bulk: what a reader hands over many at a time.
+//!
+//! Most events of a trace are plain accesses that their thread made once, and hundreds of them
+//! stand between two synchronisations. An analysis that takes them as one slice can look ahead
+//! in it and keeps its own state in registers.
+
+use crate::access::{Access, Mode, Via};
+use crate::event::{Event, Op};
+use crate::ids::{PlaceId, StackId, ThreadId};
+
+/// How a plain access was made, packed: mode (bits 0 and 1), via (2 to 4), size in bytes (5 to 9).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Form(u32);
+
+impl Form {
+    /// The largest size that a form can tell, in bytes.
+    pub const MAX_SIZE: u64 = 31;
+
+    /// The form of a plain access; `None` if it is atomic or larger than [`Self::MAX_SIZE`].
+    #[must_use]
+    #[inline]
+    pub const fn of(access: &Access) -> Option<Self> {
+        if access.atomic.is_some() || access.size > Self::MAX_SIZE {
+            return None;
+        }
+        Some(Self(access.mode as u32 | (access.via as u32) << 2 | (access.size as u32) << 5))
+    }
+
+    /// The packed number.
+    #[must_use]
+    #[inline]
+    pub const fn bits(self) -> u32 {
+        self.0
+    }
+
+    /// Reads, writes, or both.
+    #[must_use]
+    #[inline]
+    pub const fn mode(self) -> Mode {
+        match self.0 & 3 {
+            1 => Mode::Read,
+            2 => Mode::Write,
+            _ => Mode::ReadWrite,
+        }
+    }
+
+    /// Whether the bytes are written.
+    #[must_use]
+    #[inline]
+    pub const fn writes(self) -> bool {
+        self.0 & Mode::Write as u32 != 0
+    }
+
+    /// How the program came to make it.
+    #[must_use]
+    #[inline]
+    pub const fn via(self) -> Via {
+        Via::from_bits(self.0 >> 2 & 7)
+    }
+
+    /// The number of bytes.
+    #[must_use]
+    #[inline]
+    pub const fn size(self) -> u64 {
+        (self.0 >> 5 & 31) as u64
+    }
+}
+
+/// A plain access that its thread made once.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Plain {
+    /// The first byte's address.
+    pub address: u64,
+    /// The code address that did it.
+    pub place: PlaceId,
+    /// The call sites above that place.
+    pub stack: StackId,
+    /// What it did to how many bytes.
+    pub form: Form,
+}
+
+impl Plain {
+    /// The access alone.
+    #[must_use]
+    #[inline]
+    pub const fn access(&self) -> Access {
+        let Self { address, form, .. } = *self;
+        Access { address, size: form.size(), mode: form.mode(), atomic: None, via: form.via() }
+    }
+
+    /// The event that it is, made by `thread`.
+    #[must_use]
+    #[inline]
+    pub const fn event(&self, thread: ThreadId) -> Event {
+        let Self { place, stack, .. } = *self;
+        Event { thread, place, stack, times: 1, op: Op::Access(self.access()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_form_tells_all_of_a_plain_access() {
+        for mode in [Mode::Read, Mode::Write, Mode::ReadWrite] {
+            for via in [Via::Code, Via::Volatile, Via::Vptr, Via::MemoryFunction, Via::System, Via::Free] {
+                for size in 0..=Form::MAX_SIZE {
+                    let access = Access { address: 3, size, mode, atomic: None, via };
+                    let form = Form::of(&access).unwrap();
+                    let plain = Plain { address: 3, place: PlaceId(1), stack: StackId(2), form };
+                    assert_eq!(plain.access(), access);
+                    assert_eq!(form.writes(), mode.writes());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn an_atomic_or_large_access_has_no_form() {
+        let large = Access::plain(0, Form::MAX_SIZE + 1, Mode::Read);
+        let atomic = Some(crate::access::MemoryOrder::Relaxed);
+        assert_eq!(Form::of(&large), None);
+        assert_eq!(Form::of(&Access { atomic, ..Access::plain(0, 8, Mode::Read) }), None);
+    }
+}
