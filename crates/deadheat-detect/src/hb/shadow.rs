@@ -50,11 +50,6 @@ impl Layout {
     }
 
     #[inline]
-    fn has_granule(self, log2: u32) -> bool {
-        self.0 & 7 == log2 + 1
-    }
-
-    #[inline]
     fn granule_log2(self) -> Option<u32> {
         (self.0 & 7).checked_sub(1)
     }
@@ -123,29 +118,38 @@ impl Default for Shadow {
 }
 
 impl Shadow {
-    /// The one cell of an aligned access of `1 << log2` bytes, if its block has that granule.
+    /// Where the cells of an access within one block are, if its block has a granule that fits the
+    /// access's bounds: the first and how many.
     #[inline]
-    pub(crate) fn cell(&mut self, address: u64, log2: u32) -> Option<&mut Cell> {
+    pub(crate) fn find(&mut self, address: u64, size: u64) -> Option<(usize, usize)> {
         let (page, number) = self.recent[recent(address)];
         let number = if page == address >> PAGE_LOG2 { number } else { self.existing(address)? };
-        let layout = self.layouts[block_of(number, address)];
-        if !layout.has_granule(log2) {
-            return None;
-        }
-        self.cells.get_mut(layout.first_cell() + ((address % BLOCK) >> log2) as usize)
-    }
-
-    /// The cells of an access within one block, if that has a granule that fits its bounds.
-    pub(crate) fn cells(&mut self, address: u64, size: u64) -> Option<&mut [Cell]> {
-        let number = self.existing(address)?;
         let layout = self.layouts[block_of(number, address)];
         let log2 = layout.granule_log2()?;
         let within = address % BLOCK;
         if (address | size) & ((1 << log2) - 1) != 0 || within + size > BLOCK {
             return None;
         }
-        let first = layout.first_cell() + (within >> log2) as usize;
-        self.cells.get_mut(first..first + (size >> log2) as usize)
+        Some((layout.first_cell() + (within >> log2) as usize, (size >> log2) as usize))
+    }
+
+    /// The cells that [`Self::find`] found.
+    #[inline]
+    pub(crate) fn cells(&mut self, (first, count): (usize, usize)) -> &mut [Cell] {
+        &mut self.cells[first..first + count]
+    }
+
+    /// What the first cell of an access says, as a number that means nothing: asking fetches it.
+    #[inline]
+    pub(crate) fn touch(&self, address: u64) -> u64 {
+        let (page, number) = self.recent[recent(address)];
+        if page != address >> PAGE_LOG2 {
+            return 0;
+        }
+        let layout = self.layouts[block_of(number, address)];
+        let Some(log2) = layout.granule_log2() else { return 0 };
+        let index = layout.first_cell() + ((address % BLOCK) >> log2) as usize;
+        self.cells.get(index).map_or(0, |cell| cell.bits())
     }
 
     /// Visits the cells of the bytes from `start` to `end`, cutting blocks where needed.
