@@ -44,7 +44,6 @@ impl Moment {
 
 /// A cell; the default is the cell of bytes without a past.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-#[repr(align(16))]
 pub(crate) struct Cell {
     write: Moment,
     read: Moment,
@@ -95,6 +94,19 @@ impl Cell {
     #[inline]
     pub(crate) const fn read(self) -> Moment {
         self.read
+    }
+
+    /// A plain write takes the place of whatever was there.
+    #[inline]
+    pub(crate) fn set_written(&mut self, write: Moment) {
+        self.write = write;
+        self.read = Moment::NONE;
+    }
+
+    /// A plain read takes the place of the one that was there, if the cell is no crowd.
+    #[inline]
+    pub(crate) fn set_read(&mut self, read: Moment) {
+        self.read = read;
     }
 
     /// The cell as a number, for hashing.

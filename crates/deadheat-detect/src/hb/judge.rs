@@ -61,12 +61,13 @@ impl Visitor for Judge<'_> {
         if self.all_pairs {
             return self.judge(cell, address);
         }
+        let mut new = cell;
         let quick = match self.now.sort {
-            Sort::PlainRead => step(cell, false, self.now, self.clock, self.sites, self.crowds),
-            Sort::PlainWrite => step(cell, true, self.now, self.clock, self.sites, self.crowds),
-            Sort::AtomicRead | Sort::AtomicWrite => self.crowds.advance(cell, self.now, self.clock),
+            Sort::PlainRead => step(&mut new, false, self.now, self.clock, self.sites, self.crowds),
+            Sort::PlainWrite => step(&mut new, true, self.now, self.clock, self.sites, self.crowds),
+            Sort::AtomicRead | Sort::AtomicWrite => step_crowd(&mut new, self.now, self.clock, self.crowds),
         };
-        quick.unwrap_or_else(|| self.judge(cell, address))
+        if quick { new } else { self.judge(cell, address) }
     }
 
     fn share(&mut self, cell: Cell) {
@@ -164,37 +165,51 @@ impl Judge<'_> {
     }
 }
 
-/// The cell after a plain access by a thread that has seen `clock`, if it races with nothing that
-/// the cell remembers and that is soon found out: FastTrack's cases, and crowds that know the way.
+/// Steps a cell on by a plain access of a thread that has seen `clock`, if it races with nothing
+/// that the cell remembers and that is soon found out: FastTrack's cases, and crowds that know
+/// the way. `false`, and nothing changed, otherwise.
 #[inline(always)]
 pub(crate) fn step(
-    cell: Cell,
+    cell: &mut Cell,
     writes: bool,
     now: Member,
     clock: &Clock,
     sites: &Sites,
     crowds: &mut Crowds,
-) -> Option<Cell> {
-    if writes {
-        let new = Cell::written(now.moment);
-        if cell == new {
-            return Some(new);
-        }
-        if !cell.is_crowd() {
-            let ordered = clock.covers(sites.epoch(cell.write())) && clock.covers(sites.epoch(cell.read()));
-            return ordered.then_some(new);
-        }
-    } else {
-        if !cell.is_crowd() && clock.covers(sites.epoch(cell.write())) {
-            if cell.read() == now.moment {
-                return Some(cell);
-            }
-            if clock.covers(sites.epoch(cell.read())) {
-                return Some(Cell::new(cell.write(), now.moment));
-            }
-            let slots = (sites.epoch(cell.write()).thread, sites.epoch(cell.read()).thread);
-            return Some(crowds.join(cell, slots, now));
-        }
+) -> bool {
+    let (write, read) = (cell.write(), cell.read());
+    if cell.is_crowd() {
+        return step_crowd(cell, now, clock, crowds);
     }
-    crowds.advance(cell, now, clock)
+    let after_write = clock.covers(sites.epoch(write));
+    if writes {
+        if !after_write || read != Moment::NONE && !clock.covers(sites.epoch(read)) {
+            return false;
+        }
+        cell.set_written(now.moment);
+        return true;
+    }
+    if !after_write {
+        return false;
+    }
+    if read != now.moment {
+        if !clock.covers(sites.epoch(read)) {
+            let slots = (sites.epoch(write).thread, sites.epoch(read).thread);
+            *cell = crowds.join(*cell, slots, now);
+            return true;
+        }
+        cell.set_read(now.moment);
+    }
+    true
+}
+
+#[inline(never)]
+fn step_crowd(cell: &mut Cell, now: Member, clock: &Clock, crowds: &mut Crowds) -> bool {
+    match crowds.advance(*cell, now, clock) {
+        Some(new) => {
+            *cell = new;
+            true
+        }
+        None => false,
+    }
 }

@@ -42,7 +42,7 @@ use cell::Moment;
 use crowd::{Crowds, Member, Sort};
 use judge::{Findings, Judge, step};
 use shadow::{Shadow, Visitor};
-use sites::{How, SHORT, Site, Sites};
+use sites::{How, Site, Sites};
 
 /// The least number of sites and crowds made between two sweeps.
 const SWEEP_AT_LEAST: usize = 1 << 16;
@@ -132,8 +132,7 @@ impl Hb {
     }
 
     /// Takes the plain accesses of a thread one after the other, as long as each is the case that
-    /// most are: of 1, 2, 4, 8 or 16 bytes of one block that is cut at their bounds, and soon
-    /// found not to race. Says how many it took; of the next, some cells may have taken the step
+    /// most are: bytes of one block that is cut at their bounds, and soon found not to race. Says how many it took; of the next, some cells may have taken the step
     /// already, and take it again without effect.
     ///
     /// Its simple model is [`Self::judge`], which does the same for any access.
@@ -145,9 +144,6 @@ impl Hb {
         let (shadow, sites, crowds) = (&mut self.shadow, &mut self.sites, &mut self.crowds);
         for (done, access) in accesses.iter().enumerate() {
             let size = access.form.size();
-            if !size.is_power_of_two() || size > SHORT {
-                return done;
-            }
             let how = How::of_power(access);
             let label = Label::new(access.place, access.stack, how, locks);
             let site = match table.find(label) {
@@ -162,9 +158,8 @@ impl Hb {
             let sort = if access.form.writes() { Sort::PlainWrite } else { Sort::PlainRead };
             let now = Member { moment: Moment::new(site, clock_now), slot, sort };
             for cell in shadow.cells(found) {
-                match step(*cell, access.form.writes(), now, clock, sites, crowds) {
-                    Some(new) => *cell = new,
-                    None => return done,
+                if !step(cell, access.form.writes(), now, clock, sites, crowds) {
+                    return done;
                 }
             }
         }

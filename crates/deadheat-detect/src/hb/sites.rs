@@ -17,7 +17,7 @@ use rustc_hash::FxHashMap;
 use super::cell::{Moment, NUMBERS};
 
 /// The largest access whose size and alignment are part of [`How`]; larger ones are ranges.
-pub(super) const SHORT: u64 = 16;
+const SHORT: u64 = 16;
 
 /// How an access was made, packed: mode (bits 0..2), via (2..5), size or 0 for a range (5..10),
 /// 1 + memory order or 0 (10..13), whether it was unaligned (13), then its address modulo 16
