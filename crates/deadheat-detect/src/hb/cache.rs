@@ -18,25 +18,32 @@ pub(crate) struct Label(u64, u64);
 
 impl Label {
     /// The label of an access made this way under these locks.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn new(place: PlaceId, stack: StackId, how: How, locks: LockSetId) -> Self {
         Self(u64::from(place.0) | u64::from(stack.0) << 32, u64::from(how.0) | u64::from(locks.0) << 32)
     }
 
-    #[inline]
+    #[inline(always)]
     fn mixed(self) -> u64 {
         (self.0 ^ self.1.rotate_left(20)).wrapping_mul(0x9e37_79b9_7f4a_7c15)
     }
 }
 
+/// A label and its site.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    label: Label,
+    site: u32,
+}
+
 /// No access has this label: its mode is none.
-const NOTHING: (Label, u32) = (Label(0, 0), 0);
+const NOTHING: Entry = Entry { label: Label(0, 0), site: 0 };
 
 /// The table of one slot.
 #[derive(Debug)]
 pub(crate) struct Table {
     /// A power of two of them.
-    entries: Vec<(Label, u32)>,
+    entries: Vec<Entry>,
     /// `64 - log2` of their number.
     shift: u32,
     /// The row of the thread that it is of.
@@ -47,18 +54,17 @@ pub(crate) struct Table {
 
 impl Default for Table {
     fn default() -> Self {
-        let mut table = Self { entries: Vec::new(), shift: 0, owner: usize::MAX, lost: 0 };
-        table.resize(ENTRIES_AT_FIRST);
-        table
+        let shift = 64 - ENTRIES_AT_FIRST.ilog2();
+        Self { entries: vec![NOTHING; ENTRIES_AT_FIRST], shift, owner: usize::MAX, lost: 0 }
     }
 }
 
 impl Table {
     /// The site with that label, if it is here.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn find(&self, label: Label) -> Option<u32> {
         match self.entries.get((label.mixed() >> self.shift) as usize) {
-            Some(&(known, site)) if known == label => Some(site),
+            Some(entry) if entry.label == label => Some(entry.site),
             _ => None,
         }
     }
@@ -67,18 +73,13 @@ impl Table {
     pub(crate) fn keep(&mut self, label: Label, site: u32, new: bool) {
         self.lost += usize::from(!new);
         if self.lost > self.entries.len() && self.entries.len() < ENTRIES_AT_MOST {
-            self.resize(self.entries.len() * 4);
+            let entries = self.entries.len() * 4;
+            self.entries.clear();
+            self.entries.resize(entries.min(ENTRIES_AT_MOST), NOTHING);
+            self.shift = 64 - self.entries.len().ilog2();
+            self.lost = 0;
         }
-        if let Some(entry) = self.entries.get_mut((label.mixed() >> self.shift) as usize) {
-            *entry = (label, site);
-        }
-    }
-
-    fn resize(&mut self, entries: usize) {
-        self.entries.clear();
-        self.entries.resize(entries.min(ENTRIES_AT_MOST), NOTHING);
-        self.shift = 64 - self.entries.len().ilog2();
-        self.lost = 0;
+        self.entries[(label.mixed() >> self.shift) as usize] = Entry { label, site };
     }
 }
 
@@ -112,6 +113,6 @@ impl Cache {
     /// The bytes that the tables take.
     pub(crate) fn memory(&self) -> usize {
         let entries: usize = self.tables.iter().map(|table| table.entries.capacity()).sum();
-        entries * size_of::<(Label, u32)>() + self.tables.capacity() * size_of::<Table>()
+        entries * size_of::<Entry>() + self.tables.capacity() * size_of::<Table>()
     }
 }

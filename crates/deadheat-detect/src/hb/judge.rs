@@ -1,6 +1,7 @@
 //! Judging one access against what its bytes remember, and remembering it.
 
 use deadheat_core::ids::PlaceId;
+use deadheat_core::rule::Epoch;
 use rustc_hash::FxHashSet;
 
 use super::cell::{Cell, Moment};
@@ -61,11 +62,15 @@ impl Visitor for Judge<'_> {
         if self.all_pairs {
             return self.judge(cell, address);
         }
+        let Judge { now, clock, sites, .. } = *self;
         let mut new = cell;
-        let quick = match self.now.sort {
-            Sort::PlainRead => step(&mut new, false, self.now, self.clock, self.sites, self.crowds),
-            Sort::PlainWrite => step(&mut new, true, self.now, self.clock, self.sites, self.crowds),
-            Sort::AtomicRead | Sort::AtomicWrite => step_crowd(&mut new, self.now, self.clock, self.crowds),
+        let quick = match now.sort {
+            Sort::PlainRead | Sort::PlainWrite => {
+                let writes = now.sort == Sort::PlainWrite;
+                repeats(cell, writes, now.epoch(), clock, sites)
+                    || step(&mut new, writes, now, clock, sites, self.crowds)
+            }
+            Sort::AtomicRead | Sort::AtomicWrite => step_crowd(&mut new, now, clock, self.crowds),
         };
         if quick { new } else { self.judge(cell, address) }
     }
@@ -163,6 +168,21 @@ impl Judge<'_> {
         }
         old.yields(self.now.sort, self.clock)
     }
+}
+
+/// Whether a plain access adds nothing to what a cell remembers: at the same epoch its thread did
+/// as much to these bytes, so that whatever races with this access races with that one, and
+/// nothing that the cell remembers races with either (FastTrack's "same epoch").
+#[inline(always)]
+pub(crate) fn repeats(cell: Cell, writes: bool, now: Epoch, clock: &Clock, sites: &Sites) -> bool {
+    let (write, read) = (cell.write(), cell.read());
+    if cell.is_crowd() {
+        return false;
+    }
+    if sites.is_at(write, now) {
+        return !writes || read == Moment::NONE || sites.is_at(read, now);
+    }
+    !writes && sites.is_at(read, now) && clock.covers(sites.epoch(write))
 }
 
 /// Steps a cell on by a plain access of a thread that has seen `clock`, if it races with nothing

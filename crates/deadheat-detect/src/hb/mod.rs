@@ -30,6 +30,7 @@ use deadheat_core::event::{BlockKind, Event, Op};
 use deadheat_core::ids::ThreadId;
 use deadheat_core::plain::Plain;
 use deadheat_core::race::{Block, HeldLock, LockSetId, LockSets, Race, RaceSink, Side};
+use deadheat_core::rule::Epoch;
 
 use crate::clock::blocks::Blocks;
 use crate::clock::lockset::LockTable;
@@ -40,7 +41,7 @@ use crate::registry::Options;
 use cache::{Cache, Label, Table};
 use cell::Moment;
 use crowd::{Crowds, Member, Sort};
-use judge::{Findings, Judge, step};
+use judge::{Findings, Judge, repeats, step};
 use shadow::{Shadow, Visitor};
 use sites::{How, Site, Sites};
 
@@ -137,30 +138,35 @@ impl Hb {
     ///
     /// Its simple model is [`Self::judge`], which does the same for any access.
     fn quick(&mut self, row: usize, accesses: &[Plain]) -> usize {
-        let clock_now = self.order.threads.now(row);
+        let clock = self.order.threads.now(row);
         let thread = self.order.threads.row(row);
+        let now = Epoch { thread: thread.slot, clock };
         let (slot, locks, clock) = (thread.slot, thread.locks, &thread.clock);
         let table = self.cache.table(slot, row);
         let (shadow, sites, crowds) = (&mut self.shadow, &mut self.sites, &mut self.crowds);
         for (done, access) in accesses.iter().enumerate() {
-            let size = access.form.size();
+            let &Plain { address, place, stack, form } = access;
+            let Some(cells) = shadow.cells(address, form.size()) else { return done };
+            if cells.iter().all(|&cell| repeats(cell, form.writes(), now, clock, sites)) {
+                continue;
+            }
             let how = How::of_power(access);
-            let label = Label::new(access.place, access.stack, how, locks);
+            let label = Label::new(place, stack, how, locks);
             let site = match table.find(label) {
                 Some(site) => site,
                 None => {
-                    let &Plain { place, stack, .. } = access;
                     let site = Site { slot, thread: thread.id, place, stack, locks, how };
                     look_up(table, sites, label, site)
                 }
             };
-            let Some(found) = shadow.find(access.address, size) else { return done };
-            let sort = if access.form.writes() { Sort::PlainWrite } else { Sort::PlainRead };
-            let now = Member { moment: Moment::new(site, clock_now), slot, sort };
-            for cell in shadow.cells(found) {
-                if !step(cell, access.form.writes(), now, clock, sites, crowds) {
-                    return done;
-                }
+            let sort = if form.writes() { Sort::PlainWrite } else { Sort::PlainRead };
+            let member = Member { moment: Moment::new(site, now.clock), slot, sort };
+            let ordered = cells.iter_mut().all(|cell| {
+                repeats(*cell, form.writes(), now, clock, sites)
+                    || step(cell, form.writes(), member, clock, sites, crowds)
+            });
+            if !ordered {
+                return done;
             }
         }
         accesses.len()
@@ -184,11 +190,9 @@ impl Hb {
             findings: &mut self.findings,
             all_pairs: self.all_pairs,
         };
-        match self.shadow.find(access.address, access.size) {
-            Some(found @ (_, 1)) => {
-                let cell = &mut self.shadow.cells(found)[0];
-                *cell = judge.visit(*cell, access.address);
-            }
+        let word = How::of(access).is_power();
+        match if word { self.shadow.cells(access.address, access.size) } else { None } {
+            Some([cell]) => *cell = judge.visit(*cell, access.address),
             _ => self.shadow.visit(access.address, access.end(), &mut judge),
         }
         if self.findings.overwrote_atomic {

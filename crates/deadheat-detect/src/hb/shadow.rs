@@ -138,25 +138,22 @@ impl Default for Shadow {
 }
 
 impl Shadow {
-    /// Where the cells of an access within one block are, if its block is cut at the access's
-    /// bounds: the first and how many.
-    #[inline]
-    pub(crate) fn find(&mut self, address: u64, size: u64) -> Option<(usize, usize)> {
+    /// The cells of an access of 1, 2, 4, 8 or 16 bytes, if its block is cut at its bounds.
+    #[inline(always)]
+    pub(crate) fn cells(&mut self, address: u64, size: u64) -> Option<&mut [Cell]> {
         let (region, first) = self.recent[recent(address)];
         let first = if region == address >> REGION_LOG2 { first } else { self.look_up(address)? };
         let layout = self.layouts[block_of(first, address)];
-        let log2 = layout.granule_log2()?;
+        let log2 = layout.tag().wrapping_sub(1);
         let within = address % BLOCK;
-        if (address | size) & ((1 << log2) - 1) != 0 || within + size > BLOCK {
+        // An access that is aligned ends in its block, and where a granule of its size or less does.
+        let crosses =
+            address & (size - 1) != 0 && (within + size > BLOCK || address & ((1 << (log2 & 7)) - 1) != 0);
+        if log2 > COARSEST_LOG2 || size >> log2 == 0 || crosses {
             return None;
         }
-        Some((layout.first_cell() + (within >> log2) as usize, (size >> log2) as usize))
-    }
-
-    /// The cells that [`Self::find`] found.
-    #[inline]
-    pub(crate) fn cells(&mut self, (first, count): (usize, usize)) -> &mut [Cell] {
-        &mut self.cells[first..first + count]
+        let first = layout.first_cell() + (within >> log2) as usize;
+        self.cells.get_mut(first..first + (size >> log2) as usize)
     }
 
     /// What the first cell of an access says, as a number that means nothing: asking fetches it.

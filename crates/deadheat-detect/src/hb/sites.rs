@@ -27,7 +27,7 @@ pub(crate) struct How(pub(crate) u32);
 
 impl How {
     /// How a plain access of 1, 2, 4, 8 or 16 bytes was made: what [`Self::of`] says of it.
-    #[inline]
+    #[inline(always)]
     pub(crate) const fn of_power(plain: &Plain) -> Self {
         let residue = if plain.address & (plain.form.size() - 1) == 0 {
             0
@@ -52,6 +52,11 @@ impl How {
     /// Whether the size and the address are kept apart.
     pub(crate) fn is_range(self) -> bool {
         self.size() == 0
+    }
+
+    /// Whether it is of 1, 2, 4, 8 or 16 bytes.
+    pub(crate) fn is_power(self) -> bool {
+        self.size().is_power_of_two()
     }
 
     fn size(self) -> u64 {
@@ -145,6 +150,12 @@ impl Sites {
     #[inline]
     pub(crate) fn epoch(&self, moment: Moment) -> Epoch {
         Epoch { thread: self.slots[moment.site() as usize], clock: moment.clock() }
+    }
+
+    /// Whether a moment was then.
+    #[inline(always)]
+    pub(crate) fn is_at(&self, moment: Moment, epoch: Epoch) -> bool {
+        moment.clock() == epoch.clock && self.slots[moment.site() as usize] == epoch.thread
     }
 
     /// Where in the code a moment was.
