@@ -16,6 +16,9 @@ impl Form {
     /// The largest size that a form can tell, in bytes.
     pub const MAX_SIZE: u64 = 31;
 
+    /// All bits that a form may have.
+    pub const MASK: u32 = (1 << 10) - 1;
+
     /// The form of a plain access; `None` if it is atomic or larger than [`Self::MAX_SIZE`].
     #[must_use]
     #[inline]
@@ -24,6 +27,13 @@ impl Form {
             return None;
         }
         Some(Self(access.mode as u32 | (access.via as u32) << 2 | (access.size as u32) << 5))
+    }
+
+    /// The form with those [`Self::bits`]; bits that no form has are dropped.
+    #[must_use]
+    #[inline]
+    pub const fn from_bits(bits: u32) -> Self {
+        Self(bits & Self::MASK)
     }
 
     /// The packed number.
@@ -111,6 +121,7 @@ mod tests {
                     let plain = Plain { address: 3, place: PlaceId(1), stack: StackId(2), form };
                     assert_eq!(plain.access(), access);
                     assert_eq!(form.writes(), mode.writes());
+                    assert_eq!(Form::from_bits(form.bits()), form);
                 }
             }
         }
