@@ -115,6 +115,15 @@ pub struct Predictor {
     slots: [Slot; SLOTS],
 }
 
+/// Where a [`Predictor`] stands while it decodes many records: what changes with each of them, for
+/// a caller's registers.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    previous: u32,
+    /// The last address of any event.
+    address: u64,
+}
+
 /// Up to eight bytes of a record, the first in the lowest byte.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Packed {
@@ -259,6 +268,19 @@ impl Predictor {
         self.previous = index as u32;
     }
 
+    /// Begins to decode many records; the caller ends it with [`Self::pause`].
+    #[must_use]
+    #[inline(always)]
+    pub fn resume(&self) -> Place {
+        Place { previous: self.previous, address: self.address[0] }
+    }
+
+    /// Ends what [`Self::resume`] began.
+    #[inline(always)]
+    pub fn pause(&mut self, place: Place) {
+        (self.previous, self.address[0]) = (place.previous, place.address);
+    }
+
     /// Takes up to `count` records that are `10000000` and nothing more: events and calls of the
     /// predicted slots. `take` gets the slot and its predicted address, and says what it is.
     /// Gives how many were taken; the rest is as if it had not been looked at.
@@ -266,43 +288,43 @@ impl Predictor {
     /// Cost: about ten instructions a record and no branch but that for what it is; the chain
     /// from one record to the next is one load.
     #[inline(always)]
-    pub fn decode_run(&mut self, count: usize, mut take: impl FnMut(u32, u64) -> Taken) -> usize {
-        let (mut previous, mut latest) = (self.previous, self.address[0]);
+    pub fn decode_run(
+        &mut self,
+        place: &mut Place,
+        count: usize,
+        mut take: impl FnMut(u32, u64) -> Taken,
+    ) -> usize {
         let mut taken = 0;
         while taken < count {
-            let index = self.slots[previous as usize % SLOTS].next % SLOTS as u32;
+            let index = self.slots[place.previous as usize % SLOTS].next % SLOTS as u32;
             let slot = &mut self.slots[index as usize % SLOTS];
             let address = slot.last.wrapping_add(slot.stride);
             match take(index, address) {
-                Taken::Plain => (slot.last, latest) = (address, address),
+                Taken::Plain => (slot.last, place.address) = (address, address),
                 Taken::Call => {}
                 Taken::No => break,
             }
-            previous = index;
+            place.previous = index;
             taken += 1;
         }
-        (self.previous, self.address[0]) = (previous, latest);
         taken
     }
 
     /// Decodes the record at the front of `bytes` if it is an event or a call of a slot that is
-    /// defined already, whose address takes less than eight bytes, and at least 16 bytes are in
-    /// sight.
+    /// defined already and whose address takes less than eight bytes.
     ///
     /// Cost: about thirty instructions and no branch but that for "none of these": what varies
     /// from record to record is selected, not branched on.
     /// `None`, and nothing changed, if [`Self::decode`] is needed.
     #[inline(always)]
-    pub fn decode_known(&mut self, bytes: &[u8]) -> Option<Stored> {
-        let bytes = bytes.first_chunk::<16>()?;
+    pub fn decode_known(&mut self, place: &mut Place, bytes: &[u8; 16]) -> Option<Stored> {
         let (near, far) = (u64::from_le_bytes(*bytes.first_chunk()?), bytes[2..].first_chunk()?);
         let far = u64::from_le_bytes(*far);
         let first = near as u8;
-        let predicted = first & tag::EVENT != 0;
-        let named = usize::from(first & 0x3f) << 8 | usize::from(bytes[1]);
-        let (index, wide, at) = if predicted { (self.predicted(), near, 1) } else { (named, far, 3) };
+        let expected = self.slots[place.previous as usize % SLOTS].next as usize % SLOTS;
+        let named = (near << 8 & 0x3f00 | near >> 8 & 0xff) as usize;
+        let (index, wide, at) = if first & tag::EVENT != 0 { (expected, near, 1) } else { (named, far, 3) };
         let slot = self.slots.get_mut(index)?;
-        let key = Key(slot.key);
         let (head, extra) = (wide as u8, (wide >> 4 & 7) as usize);
         let call = slot.key >> 60 == 4;
         let odd = first < tag::GOTO || slot.key == 0 || head & tag::EVENT == 0;
@@ -310,20 +332,21 @@ impl Predictor {
             return None;
         }
         let value = (wide >> 8 & ((1 << (8 * extra)) - 1)) << 3 | u64::from(head & 7);
-        let stamped = usize::from(slot.key >> 61 == 1);
-        debug_assert!(stamped == key.stamped());
-        let base = if head & 8 != 0 { self.address[stamped] } else { slot.last };
+        let stamped = slot.key >> 61 == 1;
+        let beside = if stamped { self.address[1] } else { place.address };
+        let base = if head & 8 != 0 { beside } else { slot.last };
         let moved = base.wrapping_add(unzigzag(value) << (slot.shift & 63));
         let ahead = slot.last.wrapping_add(slot.stride);
         let address = if head == tag::EVENT { ahead } else { moved };
         // A call slot's address and stride stay zero.
         slot.stride = address.wrapping_sub(slot.last);
         slot.last = address;
-        let touched = if call { self.address[0] } else { address };
-        self.address[0] = touched;
-        self.address[stamped] = touched;
-        self.slots[self.previous as usize % SLOTS].next = index as u32;
-        self.previous = index as u32;
+        if stamped {
+            self.address[1] = address;
+        }
+        place.address = if call { place.address } else { address };
+        self.slots[place.previous as usize % SLOTS].next = index as u32;
+        place.previous = index as u32;
         Some(Stored { slot: index as u32, call, address, len: at + extra })
     }
 

@@ -161,7 +161,12 @@ fn both_ways(bytes: &[u8], seed: u64) {
     let (mut short, mut long) = (fresh(), fresh());
     let (mut at, mut short_ways) = (0, 0);
     loop {
-        let stored = short.decode_known(&bytes[at..]);
+        let stored = bytes[at..].first_chunk().and_then(|bytes| {
+            let mut place = short.resume();
+            let stored = short.decode_known(&mut place, bytes)?;
+            short.pause(place);
+            Some(stored)
+        });
         let decoded = long.decode(&bytes[at..]);
         if let Some(stored) = stored {
             short_ways += 1;

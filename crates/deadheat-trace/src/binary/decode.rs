@@ -133,7 +133,7 @@ impl Decoder {
     #[inline(always)]
     fn burst<const CALLS: bool>(&mut self, ahead: &mut Ahead, stacks: &mut Stacks) -> Burst {
         let Decoder { predictor, known, window, thread, .. } = self;
-        let (mut stack, mut at) = (self.stack, window.at);
+        let (mut stack, mut at, mut state) = (self.stack, window.at, predictor.resume());
         let held = window.held();
         let end = loop {
             let Some(bytes) = held.get(at..).and_then(|bytes| bytes.first_chunk::<SIGHT>()) else {
@@ -142,7 +142,7 @@ impl Decoder {
             let Some(room) = ahead.room() else { break Burst::Slow };
             if bytes[..STEP] == PREDICTED {
                 let (mut count, mut latest_call) = (0, usize::MAX);
-                let taken = predictor.decode_run(STEP, |slot, address| {
+                let taken = predictor.decode_run(&mut state, STEP, |slot, address| {
                     let Known { place, what } = known[slot as usize % SLOTS];
                     if what <= Form::MASK {
                         room[count % STEP] = Plain { address, place, stack, form: Form::from_bits(what) };
@@ -165,7 +165,8 @@ impl Decoder {
                     continue;
                 }
             }
-            let Some(stored) = predictor.decode_known(bytes) else {
+            let known_way = bytes.first_chunk().and_then(|bytes| predictor.decode_known(&mut state, bytes));
+            let Some(stored) = known_way else {
                 // Returns from one to eight functions.
                 if !CALLS
                     && bytes[0] >> 3 == 1
@@ -197,6 +198,7 @@ impl Decoder {
                 break Burst::Event(stored.slot, stored.address);
             }
         };
+        predictor.pause(state);
         (self.stack, self.window.at) = (stack, at);
         end
     }
