@@ -163,7 +163,9 @@ fn both_ways(bytes: &[u8], seed: u64) {
     loop {
         let stored = bytes[at..].first_chunk().and_then(|bytes| {
             let mut place = short.resume();
-            let stored = short.decode_known(&mut place, bytes)?;
+            let plain = short.decode_plain(&mut place, bytes);
+            let plain = plain.map(|(slot, address, len)| Stored { slot, call: false, address, len });
+            let stored = plain.or_else(|| short.decode_known(&mut place, bytes))?;
             short.pause(place);
             Some(stored)
         });

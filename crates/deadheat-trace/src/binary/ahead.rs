@@ -105,16 +105,17 @@ impl Ahead {
         self.count > PLAINS - STEP || self.others.len() >= OTHERS || self.barred
     }
 
-    /// Room for plain accesses, if there is enough; [`Self::take`] says how many were put there.
+    /// Lends the room for plain accesses and how many of them count, for a loop that adds many;
+    /// until [`Self::give_back`] nothing else may be added.
     #[inline(always)]
-    pub(super) fn room(&mut self) -> Option<&mut [Plain; STEP]> {
-        self.plains.get_mut(self.count..)?.first_chunk_mut()
+    pub(super) fn lend(&mut self) -> (Vec<Plain>, usize) {
+        (std::mem::take(&mut self.plains), self.count)
     }
 
-    /// Counts plain accesses that were put into [`Self::room`].
+    /// Takes back what was lent.
     #[inline(always)]
-    pub(super) fn take(&mut self, more: usize) {
-        self.count += more;
+    pub(super) fn give_back(&mut self, plains: Vec<Plain>, count: usize) {
+        (self.plains, self.count) = (plains, count);
     }
 
     /// Adds a plain access.
@@ -133,10 +134,10 @@ impl Ahead {
         self.others.push(Other { at: self.count, due, what });
     }
 
-    /// Notes that a record was read that is no event.
+    /// Notes that a record was read that is no event, behind `count` plain accesses.
     #[inline(always)]
-    pub(super) fn solidify(&mut self) {
-        self.solid = self.count + self.others.len();
+    pub(super) fn solidify(&mut self, count: usize) {
+        self.solid = count + self.others.len();
     }
 
     /// Lets nothing more be decoded until all is delivered.

@@ -115,8 +115,7 @@ impl Decoder {
             } else {
                 match self.burst::<CALLS>(ahead, &mut shared.tables.stacks) {
                     Burst::Event(slot, address) => {
-                        let known = self.known[slot as usize % SLOTS];
-                        self.event(self.predictor.key(slot), known, slot, address, ahead, shared)?;
+                        self.event::<CALLS>(slot, address, ahead, shared)?;
                         continue;
                     }
                     Burst::Slow if self.window.low() => continue,
@@ -132,72 +131,71 @@ impl Decoder {
     /// Takes calls, returns and plain accesses of known slots until something else comes.
     #[inline(always)]
     fn burst<const CALLS: bool>(&mut self, ahead: &mut Ahead, stacks: &mut Stacks) -> Burst {
-        let Decoder { predictor, known, window, thread, .. } = self;
+        let Decoder { predictor, known, window, .. } = self;
         let (mut stack, mut at, mut state) = (self.stack, window.at, predictor.resume());
         let held = window.held();
+        let (mut plains, mut count) = ahead.lend();
         let end = loop {
             let Some(bytes) = held.get(at..).and_then(|bytes| bytes.first_chunk::<SIGHT>()) else {
                 break Burst::Slow;
             };
-            let Some(room) = ahead.room() else { break Burst::Slow };
+            let Some(room) = plains.get_mut(count..).and_then(|room| room.first_chunk_mut::<STEP>()) else {
+                break Burst::Slow;
+            };
+            let Some(bytes) = bytes.first_chunk() else { break Burst::Slow };
             if bytes[..STEP] == PREDICTED {
-                let (mut count, mut latest_call) = (0, usize::MAX);
+                let (mut added, mut latest_call) = (0, usize::MAX);
                 let taken = predictor.decode_run(&mut state, STEP, |slot, address| {
                     let Known { place, what } = known[slot as usize % SLOTS];
                     if what <= Form::MASK {
-                        room[count % STEP] = Plain { address, place, stack, form: Form::from_bits(what) };
-                        count += 1;
+                        room[added % STEP] = Plain { address, place, stack, form: Form::from_bits(what) };
+                        added += 1;
                         Taken::Plain
                     } else if what == CALL && !CALLS {
                         stack = stacks.push(stack, place);
-                        latest_call = count;
+                        latest_call = added;
                         Taken::Call
                     } else {
                         Taken::No
                     }
                 });
-                at += taken;
-                ahead.take(count);
-                if latest_call == count {
-                    ahead.solidify();
+                (at, count) = (at + taken, count + added);
+                if latest_call == added {
+                    ahead.solidify(count);
                 }
                 if taken > 0 {
                     continue;
                 }
             }
-            let known_way = bytes.first_chunk().and_then(|bytes| predictor.decode_known(&mut state, bytes));
-            let Some(stored) = known_way else {
-                // Returns from one to eight functions.
-                if !CALLS
-                    && bytes[0] >> 3 == 1
-                    && let Some(up) = stacks.ancestor(stack, bytes[0] & 7)
-                {
-                    stack = up;
-                    at += 1;
-                    ahead.solidify();
-                    continue;
+            if let Some((slot, address, len)) = predictor.decode_plain(&mut state, bytes) {
+                at += len;
+                let Known { place, what } = known[slot as usize % SLOTS];
+                if what > Form::MASK {
+                    break Burst::Event(slot, address);
                 }
-                break Burst::Slow;
-            };
-            at += stored.len;
-            let Known { place, what } = known[stored.slot as usize % SLOTS];
-            if what <= Form::MASK {
-                let address = stored.address;
-                ahead.plain(Plain { address, place, stack, form: Form::from_bits(what) });
-            } else if stored.call && what == CALL {
-                if CALLS {
-                    let op = Op::Enter;
-                    ahead.other(0, What::Event(Event { thread: *thread, place, stack, times: 1, op }));
+                room[0] = Plain { address, place, stack, form: Form::from_bits(what) };
+                count += 1;
+            } else if let Some(stored) = predictor.decode_known(&mut state, bytes) {
+                at += stored.len;
+                let Known { place, what } = known[stored.slot as usize % SLOTS];
+                if CALLS || what != CALL {
+                    break Burst::Event(stored.slot, stored.address);
                 }
                 stack = stacks.push(stack, place);
-                ahead.solidify();
-                if CALLS && ahead.is_full() {
-                    break Burst::Slow;
-                }
+                ahead.solidify(count);
+            } else if !CALLS
+                && bytes[0] >> 3 == 1
+                && let Some(up) = stacks.ancestor(stack, bytes[0] & 7)
+            {
+                // Returns from one to eight functions.
+                stack = up;
+                at += 1;
+                ahead.solidify(count);
             } else {
-                break Burst::Event(stored.slot, stored.address);
+                break Burst::Slow;
             }
         };
+        ahead.give_back(plains, count);
         predictor.pause(state);
         (self.stack, self.window.at) = (stack, at);
         end
@@ -217,11 +215,13 @@ impl Decoder {
         self.window.at += decoded.len;
         match decoded.record {
             Record::Event { key, slot, defined, address } => {
+                if key.kind().class() == Some(Class::Call) {
+                    return Err(self.window.corrupt("an impossible event", shared));
+                }
                 if defined {
                     self.look_up(key, slot, shared);
                 }
-                let known = self.known[slot as usize % SLOTS];
-                self.event(key, known, slot, address, ahead, shared)?;
+                self.event::<CALLS>(slot, address, ahead, shared)?;
                 return Ok(true);
             }
             Record::Repeat(more) => {
@@ -234,10 +234,8 @@ impl Decoder {
             Record::End => return self.window.next_block(shared),
             Record::Call { key, slot, .. } => {
                 let place = self.look_up(key, slot, shared).place;
-                if CALLS {
-                    ahead.other(0, What::Event(self.bare(place, Op::Enter)));
-                }
-                self.stack = shared.tables.stacks.push(self.stack, place);
+                self.call::<CALLS>(place, ahead, shared);
+                return Ok(true);
             }
             Record::Pop(count) => self.pop::<CALLS>(count, ahead, &shared.tables.stacks),
             Record::Stamp(stamp) => {
@@ -249,22 +247,37 @@ impl Decoder {
                 ahead.other(0, What::Name(String::from_utf8_lossy(name).into()));
             }
         }
-        ahead.solidify();
+        ahead.solidify(ahead.count());
         Ok(true)
     }
 
-    /// Takes an event: reads what follows its address.
+    fn call<const CALLS: bool>(&mut self, place: PlaceId, ahead: &mut Ahead, shared: &mut Shared<'_>) {
+        if CALLS {
+            ahead.other(0, What::Event(self.bare(place, Op::Enter)));
+        }
+        self.stack = shared.tables.stacks.push(self.stack, place);
+        ahead.solidify(ahead.count());
+    }
+
+    /// Takes an event: reads what follows its address. Or a call, which has nothing there.
     #[inline]
-    fn event(
+    fn event<const CALLS: bool>(
         &mut self,
-        key: Key,
-        known: Known,
         slot: u32,
         address: u64,
         ahead: &mut Ahead,
         shared: &mut Shared<'_>,
     ) -> Result<(), Error> {
-        let place = if known.what == UNSET { self.look_up(key, slot, shared).place } else { known.place };
+        let key = self.predictor.key(slot);
+        let known = match self.known[slot as usize % SLOTS] {
+            Known { what: UNSET, .. } => self.look_up(key, slot, shared),
+            known => known,
+        };
+        let place = known.place;
+        if known.what == CALL {
+            self.call::<CALLS>(place, ahead, shared);
+            return Ok(());
+        }
         let kind = key.kind();
         let extra = if kind.has_extra() { self.number(shared)? } else { 0 };
         let stamped = kind.stamped();
