@@ -38,7 +38,8 @@ struct Known {
 /// Not looked up yet.
 const UNSET: u32 = 1 << 16;
 const CALL: u32 = 2 << 16;
-const OTHER: u32 = 3 << 16;
+const ATOMIC: u32 = 3 << 16;
+const OTHER: u32 = 4 << 16;
 const _: () = assert!(Form::MASK < UNSET && size_of::<Known>() == 8);
 
 const NOTHING: Known = Known { place: PlaceId::UNKNOWN, what: UNSET };
@@ -279,14 +280,16 @@ impl Decoder {
             return Ok(());
         }
         let kind = key.kind();
+        if known.what == ATOMIC {
+            self.stamp(shared)?;
+            let event = self.bare(place, Op::Access(kind.unpack_atomic(address)));
+            self.wait(self.stamp << 1 | 1, What::Event(event), ahead, shared);
+            return Ok(());
+        }
         let extra = if kind.has_extra() { self.number(shared)? } else { 0 };
         let stamped = kind.stamped();
         if stamped {
-            let more = self.number(shared)?;
-            let Some(stamp) = self.stamp.checked_add(more) else {
-                return Err(self.window.corrupt("a stamp beyond all bounds", shared));
-            };
-            self.go_on_from(stamp, shared)?;
+            self.stamp(shared)?;
         }
         let Some(op) = kind.unpack(address, extra) else {
             return Err(self.window.corrupt("an impossible event", shared));
@@ -321,6 +324,16 @@ impl Decoder {
     #[inline]
     fn number(&mut self, shared: &Shared<'_>) -> Result<u64, Error> {
         self.window.number().map_err(|fault| self.window.fault(fault, shared))
+    }
+
+    /// Reads an event's stamp.
+    #[inline(always)]
+    fn stamp(&mut self, shared: &Shared<'_>) -> Result<(), Error> {
+        let more = self.number(shared)?;
+        match self.stamp.checked_add(more) {
+            Some(stamp) => self.go_on_from(stamp, shared),
+            None => Err(self.window.corrupt("a stamp beyond all bounds", shared)),
+        }
     }
 
     #[inline]
@@ -362,8 +375,11 @@ impl Decoder {
         };
         let what = match form {
             Some(form) => form.bits(),
-            None if kind.class() == Some(Class::Call) => CALL,
-            None => OTHER,
+            None => match kind.class() {
+                Some(Class::Call) => CALL,
+                Some(Class::Atomic) if kind.unpack(0, 0).is_some() => ATOMIC,
+                _ => OTHER,
+            },
         };
         let known = Known { place: shared.place(key.pc(), self.stamp), what };
         self.known[slot as usize % SLOTS] = known;
