@@ -192,6 +192,19 @@ impl Kind {
         }
     }
 
+    /// What [`Self::unpack`] gives for an atomic access, if it gives anything: without a branch.
+    #[must_use]
+    #[inline]
+    pub const fn unpack_atomic(self, address: u64) -> Access {
+        let mode = match self.0 >> 3 & 3 {
+            1 => Mode::Read,
+            2 => Mode::Write,
+            _ => Mode::ReadWrite,
+        };
+        let atomic = Some(MemoryOrder::from_abi((self.0 >> 5) as u32));
+        Access { address, size: 1 << (self.0 & 7), mode, atomic, via: Via::Code }
+    }
+
     const fn unpack_access(self, class: Class, address: u64, extra: u64) -> Option<Op> {
         let mode = match self.0 >> 3 & 3 {
             1 => Mode::Read,
@@ -307,6 +320,9 @@ mod tests {
             let extra = if kind.has_extra() { 3 } else { 0 };
             let Some(op) = kind.unpack(7, extra) else { continue };
             known += 1;
+            if kind.class() == Some(Class::Atomic) {
+                assert_eq!(op, Op::Access(kind.unpack_atomic(7)));
+            }
             let (again, address, size) = Kind::pack(&op).expect("what unpacks is storable");
             if kind.class() == Some(Class::Range) {
                 // The size decides whether a range is stored as a plain access.

@@ -13,6 +13,9 @@ use crate::ids::{PlaceId, StackId, ThreadId};
 pub struct Form(u32);
 
 impl Form {
+    /// All bits that a form may have.
+    pub const MASK: u32 = (1 << 10) - 1;
+
     /// The form of a plain access of 1, 2, 4, 8 or 16 bytes; `None` of any other.
     #[must_use]
     #[inline]
@@ -21,6 +24,13 @@ impl Form {
             return None;
         }
         Some(Self(access.mode as u32 | (access.via as u32) << 2 | (access.size as u32) << 5))
+    }
+
+    /// The form with those [`Self::bits`]; bits that no form has are dropped.
+    #[must_use]
+    #[inline]
+    pub const fn from_bits(bits: u32) -> Self {
+        Self(bits & Self::MASK)
     }
 
     /// The packed number.
@@ -108,6 +118,7 @@ mod tests {
                     let plain = Plain { address: 3, place: PlaceId(1), stack: StackId(2), form };
                     assert_eq!(plain.access(), access);
                     assert_eq!(form.writes(), mode.writes());
+                    assert_eq!(Form::from_bits(form.bits()), form);
                 }
             }
         }

@@ -2,6 +2,7 @@
 
 use deadheat_core::access::{Access, Mode};
 use deadheat_core::event::{BlockKind, Event, Op};
+use deadheat_core::plain::Plain;
 
 /// What sorts of event a trace holds, and how many of each.
 #[derive(Clone, Debug, Default)]
@@ -12,11 +13,25 @@ pub struct Census {
 impl Census {
     /// Counts an event.
     pub fn step(&mut self, event: &Event) {
-        let word = word(&event.op);
-        let times = u64::from(event.times);
+        self.add(word(&event.op), 1, u64::from(event.times));
+    }
+
+    /// Counts plain accesses.
+    pub fn plain(&mut self, accesses: &[Plain]) {
+        let mut counts = [0; 4];
+        accesses.iter().for_each(|access| counts[access.form.mode() as usize & 3] += 1);
+        for mode in [Mode::Read, Mode::Write, Mode::ReadWrite] {
+            let count = counts[mode as usize];
+            if count > 0 {
+                self.add(access_word(&Access::plain(0, 1, mode)), count, count);
+            }
+        }
+    }
+
+    fn add(&mut self, word: &'static str, count: u64, times: u64) {
         match self.rows.iter_mut().find(|row| row.0 == word) {
-            Some(row) => (row.1, row.2) = (row.1 + 1, row.2 + times),
-            None => self.rows.push((word, 1, times)),
+            Some(row) => (row.1, row.2) = (row.1 + count, row.2 + times),
+            None => self.rows.push((word, count, times)),
         }
     }
 

@@ -21,6 +21,7 @@ mod summary;
 pub mod tables;
 mod text;
 mod trace;
+mod visit;
 pub mod wellformed;
 
 pub use binary::Writer;
@@ -29,3 +30,4 @@ pub use summary::{Dirt, Ending, Format, Run, Summary};
 pub use tables::Tables;
 pub use text::StdWriter;
 pub use trace::Trace;
+pub use visit::Visit;

@@ -11,6 +11,7 @@ use crate::source::Source;
 use crate::summary::{Format, Run, Summary};
 use crate::tables::Tables;
 use crate::text::{self, Rapid, Shbee, Std, looks_like_rapidbin, looks_like_shbee, looks_like_std};
+use crate::visit::Visit;
 
 /// A trace that can be read: our own file, or one of the other formats.
 #[derive(Debug)]
@@ -106,11 +107,18 @@ impl Trace {
     /// # Errors
     /// The same as for [`Self::drive`].
     pub fn drive_while(&mut self, mut visit: impl FnMut(&Event, &Tables) -> bool) -> Result<Summary, Error> {
+        self.drive_into(&mut visit)
+    }
+
+    /// As [`Self::drive_while`], into a visitor that may take plain accesses many at a time.
+    ///
+    /// # Errors
+    /// The same as for [`Self::drive`].
+    pub fn drive_into(&mut self, visit: &mut impl Visit) -> Result<Summary, Error> {
         self.tables = Tables::default();
         self.summary = Summary::default();
         let (tables, summary) = (&mut self.tables, &mut self.summary);
         let input = (&mut self.source, &*self.path);
-        let visit = &mut visit;
         match &mut self.reader {
             Reader::Binary(reader) if self.calls => reader.drive::<true>(input, tables, summary, visit),
             Reader::Binary(reader) => reader.drive::<false>(input, tables, summary, visit),

@@ -161,7 +161,14 @@ fn both_ways(bytes: &[u8], seed: u64) {
     let (mut short, mut long) = (fresh(), fresh());
     let (mut at, mut short_ways) = (0, 0);
     loop {
-        let stored = short.decode_known(&bytes[at..]);
+        let stored = bytes[at..].first_chunk().and_then(|bytes| {
+            let mut place = short.resume();
+            let plain = short.decode_plain(&mut place, bytes);
+            let plain = plain.map(|(slot, address, len)| Stored { slot, call: false, address, len });
+            let stored = plain.or_else(|| short.decode_known(&mut place, bytes))?;
+            short.pause(place);
+            Some(stored)
+        });
         let decoded = long.decode(&bytes[at..]);
         if let Some(stored) = stored {
             short_ways += 1;

@@ -14,13 +14,14 @@ use deadheat_core::event::{Event, Op};
 use deadheat_core::ids::{PlaceId, ThreadId};
 
 use super::blocks::{self, Stream};
-use super::cursor::{Cursor, Due, Pause};
+use super::cursor::{Cursor, Due, NEVER, Pause};
 use super::records::Named;
 use crate::error::{At, Error, ErrorKind};
 use crate::hash::Map;
 use crate::source::Source;
 use crate::summary::{Dirt, Run, Summary};
 use crate::tables::Tables;
+use crate::visit::Visit;
 
 /// Cursors that are kept for reuse.
 const SPARE_MAX: usize = 8;
@@ -48,7 +49,7 @@ impl Reader {
         (source, path): (&mut Source, &Path),
         tables: &mut Tables,
         summary: &mut Summary,
-        visit: &mut impl FnMut(&Event, &Tables) -> bool,
+        visit: &mut impl Visit,
     ) -> Result<(), Error> {
         let walk = blocks::walk(source, path, tables)?;
         summary.ending = walk.ending;
@@ -61,6 +62,7 @@ impl Reader {
             named: walk.named,
             places: Map::default(),
             generation: 0,
+            next_change: NEVER,
             dirt: Dirt::default(),
             events: 0,
             accesses: 0,
@@ -93,7 +95,7 @@ fn merge<const CALLS: bool>(
     streams: Vec<Stream>,
     changes: &[u64],
     shared: &mut Shared<'_>,
-    visit: &mut impl FnMut(&Event, &Tables) -> bool,
+    visit: &mut impl Visit,
 ) -> Result<bool, Error> {
     let mut spare: Vec<Cursor> = Vec::new();
     let (mut entries, mut heap) = line_up(streams, shared, &mut spare)?;
@@ -111,9 +113,8 @@ fn merge<const CALLS: bool>(
             *entry = Entry::Running(Box::new(Cursor::start(stream, spare.pop())));
         }
         let Entry::Running(cursor) = entry else { break };
-        let change = changes.peek().map_or((Due::MAX, u32::MAX), |&change| (change, 0));
-        let limit = heap.second().map_or(change, |rival| rival.min(change));
-        match cursor.run::<CALLS>(shared, number, limit, visit)? {
+        shared.next_change = changes.peek().copied().unwrap_or(NEVER);
+        match cursor.run::<CALLS>(shared, heap.last_of_first().min(before(shared.next_change)), visit)? {
             Pause::Until(due) => heap.delay_first(due),
             Pause::Stopped => return Ok(false),
             Pause::Finished => {
@@ -127,6 +128,11 @@ fn merge<const CALLS: bool>(
         }
     }
     Ok(true)
+}
+
+/// The last moment before that one; none comes before [`NEVER`], which is not a moment.
+fn before(due: Due) -> Due {
+    if due == NEVER { NEVER } else { due.saturating_sub(1) }
 }
 
 /// Finds the moment at which each stream begins.
@@ -156,9 +162,14 @@ impl Heap {
         self.entries.first().copied()
     }
 
-    /// The smallest but the first.
-    fn second(&self) -> Option<(Due, u32)> {
-        self.entries.iter().skip(1).take(2).min().copied()
+    /// The last moment at which the first entry's stream is still before all others.
+    fn last_of_first(&self) -> Due {
+        let own = self.entries.first().map_or(0, |first| first.1);
+        match self.entries.iter().skip(1).take(2).min() {
+            Some(&(due, rival)) if rival < own => due.saturating_sub(1),
+            Some(&(due, _)) => due,
+            None => NEVER,
+        }
     }
 
     fn push(&mut self, entry: (Due, u32)) {
@@ -209,6 +220,8 @@ pub(super) struct Shared<'a> {
     places: Map<u64, PlaceId>,
     /// How often addresses changed their meaning so far.
     pub(super) generation: u64,
+    /// The moment at which they do so next; [`NEVER`] if they do not.
+    pub(super) next_change: Due,
     pub(super) thread_limit: u32,
     pub(super) dirt: Dirt,
     events: u64,

@@ -1,7 +1,7 @@
 //! What the ids in a trace's events stand for.
 //!
-//! Invariant: ids are given in the order of the events, so that two readings of one trace give
-//! the same ids.
+//! Invariant: ids are given in the order in which the streams are decoded, which depends on the
+//! file's bytes only: two readings of one trace give the same ids.
 
 mod modules;
 mod names;

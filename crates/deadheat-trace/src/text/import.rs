@@ -11,6 +11,7 @@ use deadheat_core::wire::LOCK_BASE;
 
 use crate::summary::{Dirt, Summary};
 use crate::tables::{Interner, Names, Short, Tables};
+use crate::visit::Visit;
 
 /// Thread names `T0` to this are found without a search.
 const DIRECT: usize = 1 << 12;
@@ -137,11 +138,7 @@ impl<'a> Import<'a> {
 
     /// Delivers an event, if it is not one to leave out; says whether to go on.
     #[inline]
-    pub(crate) fn deliver(
-        &mut self,
-        (thread, place, op): Parsed,
-        visit: &mut impl FnMut(&Event, &Tables) -> bool,
-    ) -> bool {
+    pub(crate) fn deliver(&mut self, (thread, place, op): Parsed, visit: &mut impl Visit) -> bool {
         match op {
             Op::Access(_) => {
                 self.accesses += 1;
@@ -151,7 +148,7 @@ impl<'a> Import<'a> {
             _ => {}
         }
         self.events += 1;
-        visit(&Event { thread, place, stack: StackId::EMPTY, times: 1, op }, self.tables)
+        visit.event(&Event { thread, place, stack: StackId::EMPTY, times: 1, op }, self.tables)
     }
 
     /// Delivers usual lines, and empties the list; says whether to go on.
@@ -159,11 +156,7 @@ impl<'a> Import<'a> {
     /// All names are looked for before the first event is delivered: so the waits for the table's
     /// memory overlap.
     #[inline]
-    pub(crate) fn deliver_all(
-        &mut self,
-        batch: &mut Vec<Usual>,
-        visit: &mut impl FnMut(&Event, &Tables) -> bool,
-    ) -> bool {
+    pub(crate) fn deliver_all(&mut self, batch: &mut Vec<Usual>, visit: &mut impl Visit) -> bool {
         let mut addresses = [None; BATCH];
         for (address, usual) in addresses.iter_mut().zip(&*batch) {
             *address = usual.look(&self.tables.names);

@@ -2,13 +2,12 @@
 
 use std::path::Path;
 
-use deadheat_core::event::Event;
-
 use super::import::{BATCH, Import, Parsed, Usual, Wrong};
 use crate::error::{At, Error, ErrorKind};
 use crate::source::Source;
 use crate::summary::{Ending, Summary};
 use crate::tables::Tables;
+use crate::visit::Visit;
 
 /// Bytes that are read at a time.
 const CHUNK: usize = 64 << 10;
@@ -37,7 +36,7 @@ pub(crate) fn drive(
     (source, path): (&mut Source, &Path),
     tables: &mut Tables,
     summary: &mut Summary,
-    visit: &mut impl FnMut(&Event, &Tables) -> bool,
+    visit: &mut impl Visit,
 ) -> Result<(), Error> {
     let mut import = Import::new(tables);
     let (mut buffer, mut kept, mut offset, mut line) = (vec![0; CHUNK], 0, 0, 1);
@@ -81,7 +80,7 @@ fn lines(
     last: bool,
     number: &mut u64,
     import: &mut Import<'_>,
-    visit: &mut impl FnMut(&Event, &Tables) -> bool,
+    visit: &mut impl Visit,
 ) -> Result<Option<usize>, Wrong> {
     let (mut at, mut batch) = (0, Vec::with_capacity(BATCH));
     while at < bytes.len() {

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use deadheat_core::access::{Access, Mode};
-use deadheat_core::event::{Event, LockMode, Op};
+use deadheat_core::event::{LockMode, Op};
 use deadheat_core::ids::PlaceId;
 
 use super::import::{Import, Parsed, SIZE};
@@ -12,6 +12,7 @@ use crate::error::{At, Error, ErrorKind};
 use crate::source::Source;
 use crate::summary::{Ending, Summary};
 use crate::tables::Tables;
+use crate::visit::Visit;
 
 /// `i16` threads, `i32` locks, `i32` variables, `i64` events.
 const HEADER: usize = 18;
@@ -32,7 +33,7 @@ impl Rapid {
         (source, path): (&mut Source, &Path),
         tables: &mut Tables,
         summary: &mut Summary,
-        visit: &mut impl FnMut(&Event, &Tables) -> bool,
+        visit: &mut impl Visit,
     ) -> Result<(), Error> {
         let mut import = Import::new(tables);
         let mut offset = 0;
@@ -48,7 +49,7 @@ fn words(
     (source, path): (&mut Source, &Path),
     offset: &mut u64,
     import: &mut Import<'_>,
-    visit: &mut impl FnMut(&Event, &Tables) -> bool,
+    visit: &mut impl Visit,
 ) -> Result<(), Error> {
     let mut read =
         |out: &mut [u8], at| source.read(out, at).map_err(|error| Error::io(path, At::Byte(at), &error));

@@ -12,7 +12,9 @@ use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use deadheat_core::event::Op;
+use deadheat_core::event::{Event, Op};
+use deadheat_core::ids::ThreadId;
+use deadheat_core::plain::Plain;
 use deadheat_detect::detector::Detector;
 use deadheat_detect::registry::{self, Analysis, Options};
 use deadheat_report::format::{FORMATS, Format, Style, named};
@@ -20,7 +22,7 @@ use deadheat_report::group::Groups;
 use deadheat_report::model::{Grade, Module, Race, Report, Run, SCHEMA, Summary};
 use deadheat_report::source::Files;
 use deadheat_report::suppress::Suppressions;
-use deadheat_trace::{Ending, Trace};
+use deadheat_trace::{Ending, Tables, Trace, Visit};
 
 use crate::args::Common;
 use crate::exit::{Context, Exit, Failure};
@@ -180,6 +182,29 @@ struct Work {
     found: Collector,
 }
 
+/// Hands a trace's events to the analyses.
+struct Judge<'a> {
+    works: &'a mut [Work],
+    hidden_calls: u64,
+}
+
+impl Visit for Judge<'_> {
+    fn event(&mut self, event: &Event, _: &Tables) -> bool {
+        self.hidden_calls += u64::from(matches!(event.op, Op::HiddenBegin));
+        self.works.iter_mut().for_each(|work| work.detector.step(event, &mut work.found));
+        true
+    }
+
+    fn plain(&mut self, thread: ThreadId, accesses: &[Plain], _: &Tables) -> bool {
+        self.works.iter_mut().for_each(|work| work.detector.plain(thread, accesses, &mut work.found));
+        true
+    }
+
+    fn coming(&mut self, accesses: &[Plain]) {
+        self.works.iter_mut().for_each(|work| work.detector.coming(accesses));
+    }
+}
+
 /// Judges one trace. The second value is what went wrong after part of it was read.
 fn judge(
     path: &Path,
@@ -194,17 +219,9 @@ fn judge(
         .filter_map(|name| registry::find(name))
         .map(|analysis| Work { analysis, detector: (analysis.new)(options), found: Collector::default() })
         .collect();
-    let mut hidden_calls = 0;
-    let driven = match &mut works[..] {
-        [Work { detector, found, .. }] => trace.drive(|event| {
-            hidden_calls += u64::from(matches!(event.op, Op::HiddenBegin));
-            detector.step(event, found);
-        }),
-        many => trace.drive(|event| {
-            hidden_calls += u64::from(matches!(event.op, Op::HiddenBegin));
-            many.iter_mut().for_each(|work| work.detector.step(event, &mut work.found));
-        }),
-    };
+    let mut judge = Judge { works: &mut works, hidden_calls: 0 };
+    let driven = trace.drive_into(&mut judge);
+    let hidden_calls = judge.hidden_calls;
     works.iter_mut().for_each(|work| work.detector.finish(&mut work.found));
     let report = resolve(&trace, &works, hidden_calls, suppressions);
     Ok((report, driven.err().map(|error| Failure::input(error.to_string()))))

@@ -4,10 +4,12 @@ use std::fmt::Write as _;
 use std::io::Write;
 use std::path::PathBuf;
 
+use deadheat_core::event::Event;
 use deadheat_core::ids::ThreadId;
+use deadheat_core::plain::Plain;
 use deadheat_trace::census::Census;
 use deadheat_trace::wellformed::Doubts;
-use deadheat_trace::{Ending, Run, Summary, Tables, Trace};
+use deadheat_trace::{Ending, Run, Summary, Tables, Trace, Visit};
 
 use super::{failure, output};
 use crate::args::Common;
@@ -23,14 +25,33 @@ pub(crate) struct Args {
     output: Option<PathBuf>,
 }
 
+/// What is counted of the events.
+#[derive(Default)]
+struct Counts {
+    census: Census,
+    doubts: Doubts,
+}
+
+impl Visit for Counts {
+    fn event(&mut self, event: &Event, _: &Tables) -> bool {
+        self.census.step(event);
+        self.doubts.step(event);
+        true
+    }
+
+    fn plain(&mut self, thread: ThreadId, accesses: &[Plain], _: &Tables) -> bool {
+        self.census.plain(accesses);
+        accesses.iter().for_each(|access| self.doubts.step(&access.event(thread)));
+        true
+    }
+}
+
 /// Tells what the trace holds; after an error, what was read whole.
 pub(crate) fn run(args: &Args, common: &Common) -> Result<Exit, Failure> {
     let mut trace = Trace::open(&args.trace).map_err(|error| failure(&error))?;
-    let (mut census, mut doubts) = (Census::default(), Doubts::default());
-    let read = trace.drive(|event| {
-        census.step(event);
-        doubts.step(event);
-    });
+    let mut counts = Counts::default();
+    let read = trace.drive_into(&mut counts);
+    let Counts { census, doubts } = counts;
     let mut text = String::new();
     let _ = writeln!(text, "trace      {} ({})", args.trace.display(), trace.format().name());
     if let Some(run) = trace.run() {

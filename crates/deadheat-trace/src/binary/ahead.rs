@@ -1,0 +1,164 @@
+//! What was decoded of a stream and is not delivered yet.
+//!
+//! Plain accesses lie side by side, so that they are handed over as one slice; everything else
+//! lies in a second list that says before which of them it comes.
+
+use deadheat_core::event::Event;
+use deadheat_core::ids::{PlaceId, StackId, ThreadId};
+use deadheat_core::plain::{Form, Plain};
+
+use super::cursor::Due;
+use crate::error::Error;
+
+/// How many plain accesses are decoded ahead, but for a few.
+const PLAINS: usize = 256;
+
+/// How many other entries are decoded ahead, but for a few.
+const OTHERS: usize = 128;
+
+/// How many accesses one step of a burst may add.
+pub(super) const STEP: usize = 8;
+
+const BLANK: Plain =
+    Plain { address: 0, place: PlaceId::UNKNOWN, stack: StackId::EMPTY, form: Form::from_bits(0) };
+
+/// What is no plain access made once.
+pub(super) enum What {
+    /// An event.
+    Event(Event),
+    /// A bare stamp.
+    Mark,
+    /// The thread is given a name.
+    Name(Box<str>),
+    /// So many returns from functions that nobody entered.
+    Excess(u64),
+}
+
+/// An entry of the second list.
+pub(super) struct Other {
+    /// How many plain accesses of the same filling come before it.
+    pub(super) at: usize,
+    /// The moment for which it has to wait; 0 if it follows what is before it at once.
+    pub(super) due: Due,
+    pub(super) what: What,
+}
+
+/// What comes behind the last entry.
+pub(super) enum Behind {
+    /// More, to be decoded.
+    More,
+    /// The stream's end.
+    End,
+    /// A fault.
+    Fault(Error),
+}
+
+/// Decoded entries in the stream's order.
+pub(super) struct Ahead {
+    plains: Vec<Plain>,
+    /// How many of `plains` count.
+    count: usize,
+    others: Vec<Other>,
+    /// How many entries there were when the last record was read that is no event: a repeat
+    /// repeats the last entry only if there are more.
+    solid: usize,
+    /// Nothing behind the last entry may be decoded yet.
+    barred: bool,
+    pub(super) behind: Behind,
+}
+
+impl Ahead {
+    /// An empty one.
+    pub(super) fn new() -> Ahead {
+        let (plains, others) = (vec![BLANK; PLAINS], Vec::new());
+        Ahead { plains, count: 0, others, solid: 0, barred: false, behind: Behind::More }
+    }
+
+    /// Forgets all entries.
+    pub(super) fn clear(&mut self) {
+        self.others.clear();
+        (self.count, self.solid, self.barred) = (0, 0, false);
+        self.behind = Behind::More;
+    }
+
+    /// The plain accesses.
+    #[inline(always)]
+    pub(super) fn plains(&self) -> &[Plain] {
+        &self.plains[..self.count]
+    }
+
+    /// The other entries.
+    #[inline(always)]
+    pub(super) fn others(&self) -> &[Other] {
+        &self.others
+    }
+
+    /// How many plain accesses there are.
+    #[inline(always)]
+    pub(super) fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Whether decoding should stop.
+    #[inline(always)]
+    pub(super) fn is_full(&self) -> bool {
+        self.count > PLAINS - STEP || self.others.len() >= OTHERS || self.barred
+    }
+
+    /// Lends the room for plain accesses and how many of them count, for a loop that adds many;
+    /// until [`Self::give_back`] nothing else may be added.
+    #[inline(always)]
+    pub(super) fn lend(&mut self) -> (Vec<Plain>, usize) {
+        (std::mem::take(&mut self.plains), self.count)
+    }
+
+    /// Takes back what was lent.
+    #[inline(always)]
+    pub(super) fn give_back(&mut self, plains: Vec<Plain>, count: usize) {
+        (self.plains, self.count) = (plains, count);
+    }
+
+    /// Adds a plain access.
+    #[inline(always)]
+    pub(super) fn plain(&mut self, plain: Plain) {
+        match self.plains.get_mut(self.count) {
+            Some(room) => *room = plain,
+            None => self.plains.push(plain),
+        }
+        self.count += 1;
+    }
+
+    /// Adds another entry.
+    #[inline(always)]
+    pub(super) fn other(&mut self, due: Due, what: What) {
+        self.others.push(Other { at: self.count, due, what });
+    }
+
+    /// Notes that a record was read that is no event, behind `count` plain accesses.
+    #[inline(always)]
+    pub(super) fn solidify(&mut self, count: usize) {
+        self.solid = count + self.others.len();
+    }
+
+    /// Lets nothing more be decoded until all is delivered.
+    pub(super) fn bar(&mut self) {
+        self.barred = true;
+    }
+
+    /// Adds repeats to the last event; `false` if the last record was none.
+    #[cold]
+    pub(super) fn repeat(&mut self, more: u64, thread: ThreadId) -> bool {
+        if self.count + self.others.len() == self.solid {
+            return false;
+        }
+        if self.others.last().is_none_or(|last| last.at < self.count) {
+            self.count -= 1;
+            let event = self.plains[self.count].event(thread);
+            self.other(0, What::Event(event));
+        }
+        let Some(Other { what: What::Event(event), .. }) = self.others.last_mut() else { return false };
+        let times = u64::from(event.times).saturating_add(more);
+        event.times = u32::try_from(times).unwrap_or(u32::MAX);
+        true
+    }
+}

@@ -1,0 +1,430 @@
+//! From a stream's bytes to entries of [`Ahead`], regardless of the other streams.
+//!
+//! Cost of a plain access: one prediction, one load from the table of known slots, one store of
+//! the access. Everything else is out of line.
+//!
+//! Invariant: nothing is decoded behind a stamp at which addresses change their meaning before
+//! that change has been made.
+
+use deadheat_core::codec::{Fault, Key, Predictor, Record, SLOTS, Taken, tag};
+use deadheat_core::event::{Event, Op};
+use deadheat_core::ids::{PlaceId, StackId, ThreadId};
+use deadheat_core::kind::{Class, Kind};
+use deadheat_core::plain::{Form, Plain};
+
+use super::ahead::{Ahead, Behind, STEP, What};
+use super::blocks::Stream;
+use super::cursor::{Due, NEVER};
+use super::merge::Shared;
+use super::window::Window;
+use crate::error::Error;
+use crate::tables::Stacks;
+
+/// A burst goes on with this many bytes in sight: more than an event and its numbers take.
+const SIGHT: usize = 64;
+const _: () = assert!(SIGHT >= deadheat_core::codec::MAX_EVENT + 16);
+
+/// [`STEP`] records of the predicted events at the predicted addresses.
+const PREDICTED: [u8; STEP] = [tag::EVENT; STEP];
+
+/// What is known of a slot: the place, and the form of a plain access or a number above all
+/// forms.
+#[derive(Clone, Copy)]
+struct Known {
+    place: PlaceId,
+    what: u32,
+}
+
+/// Not looked up yet.
+const UNSET: u32 = 1 << 16;
+const CALL: u32 = 2 << 16;
+const ATOMIC: u32 = 3 << 16;
+const OTHER: u32 = 4 << 16;
+const _: () = assert!(Form::MASK < UNSET && size_of::<Known>() == 8);
+
+const NOTHING: Known = Known { place: PlaceId::UNKNOWN, what: UNSET };
+
+/// Why a burst ended.
+enum Burst {
+    /// Something comes that it cannot take.
+    Slow,
+    /// An event of that slot at that address comes, whose numbers are not read yet.
+    Event(u32, u64),
+}
+
+/// The state of one stream.
+pub(super) struct Decoder {
+    predictor: Box<Predictor>,
+    known: Box<[Known; SLOTS]>,
+    window: Window,
+    pub(super) thread: ThreadId,
+    stamp: u64,
+    stack: StackId,
+    /// The version of the module table that `known` was made with.
+    generation: u64,
+}
+
+impl Decoder {
+    /// A decoder at the start of a stream; `used` is one that is no longer needed.
+    pub(super) fn start(stream: Stream, used: Option<Decoder>) -> Decoder {
+        let (predictor, known, window) = match used {
+            Some(Decoder { mut predictor, mut known, window, .. }) => {
+                predictor.clear();
+                known.fill(NOTHING);
+                (predictor, known, window)
+            }
+            None => (Box::default(), Box::new([NOTHING; SLOTS]), Window::default()),
+        };
+        let thread = ThreadId(stream.thread);
+        let window = Window::start(stream, window);
+        Decoder { predictor, known, window, thread, stamp: 0, stack: StackId::EMPTY, generation: 0 }
+    }
+
+    /// Takes the stream out; the decoder is then good for another.
+    pub(super) fn take_stream(&mut self) -> Stream {
+        self.window.take_stream()
+    }
+
+    /// Replaces all entries by the stream's next ones. All before them must be delivered.
+    pub(super) fn fill<const CALLS: bool>(&mut self, ahead: &mut Ahead, shared: &mut Shared<'_>) {
+        if self.generation != shared.generation {
+            self.generation = shared.generation;
+            self.known.fill(NOTHING);
+        }
+        ahead.clear();
+        match self.entries::<CALLS>(ahead, shared) {
+            Ok(behind) => ahead.behind = behind,
+            Err(error) => ahead.behind = Behind::Fault(error),
+        }
+    }
+
+    fn entries<const CALLS: bool>(
+        &mut self,
+        ahead: &mut Ahead,
+        shared: &mut Shared<'_>,
+    ) -> Result<Behind, Error> {
+        loop {
+            if self.window.low() {
+                self.window.refill(shared)?;
+            }
+            if ahead.is_full() {
+                match self.window.sight().first() {
+                    // Perhaps a repeat of the last event, or one follows in the next block.
+                    None | Some(&tag::END | &tag::REPEAT) => {}
+                    Some(_) => return Ok(Behind::More),
+                }
+            } else {
+                match self.burst::<CALLS>(ahead, &mut shared.tables.stacks) {
+                    Burst::Event(slot, address) => {
+                        self.event::<CALLS>(slot, address, ahead, shared)?;
+                        continue;
+                    }
+                    Burst::Slow if self.window.low() => continue,
+                    Burst::Slow => {}
+                }
+            }
+            if !self.record::<CALLS>(ahead, shared)? {
+                return Ok(Behind::End);
+            }
+        }
+    }
+
+    /// Takes calls, returns and plain accesses of known slots until something else comes.
+    #[inline(always)]
+    fn burst<const CALLS: bool>(&mut self, ahead: &mut Ahead, stacks: &mut Stacks) -> Burst {
+        let Decoder { predictor, known, window, .. } = self;
+        let (mut stack, mut at, mut state) = (self.stack, window.at, predictor.resume());
+        let held = window.held();
+        let (mut plains, mut count) = ahead.lend();
+        let end = loop {
+            let Some(bytes) = held.get(at..).and_then(|bytes| bytes.first_chunk::<SIGHT>()) else {
+                break Burst::Slow;
+            };
+            let Some(room) = plains.get_mut(count..).and_then(|room| room.first_chunk_mut::<STEP>()) else {
+                break Burst::Slow;
+            };
+            let Some(bytes) = bytes.first_chunk() else { break Burst::Slow };
+            if bytes[..STEP] == PREDICTED {
+                let (mut added, mut latest_call) = (0, usize::MAX);
+                let taken = predictor.decode_run(&mut state, STEP, |slot, address| {
+                    let Known { place, what } = known[slot as usize % SLOTS];
+                    if what <= Form::MASK {
+                        room[added % STEP] = Plain { address, place, stack, form: Form::from_bits(what) };
+                        added += 1;
+                        Taken::Plain
+                    } else if what == CALL && !CALLS {
+                        stack = stacks.push(stack, place);
+                        latest_call = added;
+                        Taken::Call
+                    } else {
+                        Taken::No
+                    }
+                });
+                (at, count) = (at + taken, count + added);
+                if latest_call == added {
+                    ahead.solidify(count);
+                }
+                if taken > 0 {
+                    continue;
+                }
+            }
+            if let Some((slot, address, len)) = predictor.decode_plain(&mut state, bytes) {
+                at += len;
+                let Known { place, what } = known[slot as usize % SLOTS];
+                if what > Form::MASK {
+                    break Burst::Event(slot, address);
+                }
+                room[0] = Plain { address, place, stack, form: Form::from_bits(what) };
+                count += 1;
+            } else if let Some(stored) = predictor.decode_known(&mut state, bytes) {
+                at += stored.len;
+                let Known { place, what } = known[stored.slot as usize % SLOTS];
+                if CALLS || what != CALL {
+                    break Burst::Event(stored.slot, stored.address);
+                }
+                stack = stacks.push(stack, place);
+                ahead.solidify(count);
+            } else if !CALLS
+                && bytes[0] >> 3 == 1
+                && let Some(up) = stacks.ancestor(stack, bytes[0] & 7)
+            {
+                // Returns from one to eight functions.
+                stack = up;
+                at += 1;
+                ahead.solidify(count);
+            } else {
+                break Burst::Slow;
+            }
+        };
+        ahead.give_back(plains, count);
+        predictor.pause(state);
+        (self.stack, self.window.at) = (stack, at);
+        end
+    }
+
+    /// Takes one record of any sort; says whether the stream goes on.
+    fn record<const CALLS: bool>(
+        &mut self,
+        ahead: &mut Ahead,
+        shared: &mut Shared<'_>,
+    ) -> Result<bool, Error> {
+        let decoded = match self.predictor.decode(self.window.sight()) {
+            Ok(decoded) => decoded,
+            Err(fault) => return Err(self.window.fault(fault, shared)),
+        };
+        let start = self.window.at;
+        self.window.at += decoded.len;
+        match decoded.record {
+            Record::Event { key, slot, defined, address } => {
+                if key.kind().class() == Some(Class::Call) {
+                    return Err(self.window.corrupt("an impossible event", shared));
+                }
+                if defined {
+                    self.look_up(key, slot, shared);
+                }
+                self.event::<CALLS>(slot, address, ahead, shared)?;
+                return Ok(true);
+            }
+            Record::Repeat(more) => {
+                if !ahead.repeat(more, self.thread) {
+                    return Err(self.window.corrupt("a repeat without an event before it", shared));
+                }
+                return Ok(true);
+            }
+            // A repeat of the last event may stand in the next block.
+            Record::End => return self.window.next_block(shared),
+            Record::Call { key, slot, .. } => {
+                let place = self.look_up(key, slot, shared).place;
+                self.call::<CALLS>(place, ahead, shared);
+                return Ok(true);
+            }
+            Record::Pop(count) => self.pop::<CALLS>(count, ahead, &shared.tables.stacks),
+            Record::Stamp(stamp) => {
+                self.go_on_from(stamp, shared)?;
+                self.wait(stamp << 1, What::Mark, ahead, shared);
+            }
+            Record::Name => {
+                let name = &self.window.held()[start + 2..self.window.at];
+                ahead.other(0, What::Name(String::from_utf8_lossy(name).into()));
+            }
+        }
+        ahead.solidify(ahead.count());
+        Ok(true)
+    }
+
+    fn call<const CALLS: bool>(&mut self, place: PlaceId, ahead: &mut Ahead, shared: &mut Shared<'_>) {
+        if CALLS {
+            ahead.other(0, What::Event(self.bare(place, Op::Enter)));
+        }
+        self.stack = shared.tables.stacks.push(self.stack, place);
+        ahead.solidify(ahead.count());
+    }
+
+    /// Takes an event: reads what follows its address. Or a call, which has nothing there.
+    #[inline]
+    fn event<const CALLS: bool>(
+        &mut self,
+        slot: u32,
+        address: u64,
+        ahead: &mut Ahead,
+        shared: &mut Shared<'_>,
+    ) -> Result<(), Error> {
+        let key = self.predictor.key(slot);
+        let known = match self.known[slot as usize % SLOTS] {
+            Known { what: UNSET, .. } => self.look_up(key, slot, shared),
+            known => known,
+        };
+        let place = known.place;
+        if known.what == CALL {
+            self.call::<CALLS>(place, ahead, shared);
+            return Ok(());
+        }
+        let kind = key.kind();
+        if known.what == ATOMIC {
+            self.stamp(shared)?;
+            let event = self.bare(place, Op::Access(kind.unpack_atomic(address)));
+            self.wait(self.stamp << 1 | 1, What::Event(event), ahead, shared);
+            return Ok(());
+        }
+        let extra = if kind.has_extra() { self.number(shared)? } else { 0 };
+        let stamped = kind.stamped();
+        if stamped {
+            self.stamp(shared)?;
+        }
+        let Some(op) = kind.unpack(address, extra) else {
+            return Err(self.window.corrupt("an impossible event", shared));
+        };
+        let event = self.bare(place, op);
+        if stamped {
+            if let Op::Fork { child } | Op::Join { child } = op
+                && child.0 >= shared.thread_limit
+            {
+                return Err(self.window.corrupt("an impossible thread number", shared));
+            }
+            self.wait(self.stamp << 1 | 1, What::Event(event), ahead, shared);
+            return Ok(());
+        }
+        let form = if let Op::Access(access) = op { Form::of(&access) } else { None };
+        match form {
+            Some(form) => ahead.plain(Plain { address, place, stack: self.stack, form }),
+            None => ahead.other(0, What::Event(event)),
+        }
+        Ok(())
+    }
+
+    /// Adds an entry that has to wait for its moment.
+    #[inline(always)]
+    fn wait(&self, due: Due, what: What, ahead: &mut Ahead, shared: &Shared<'_>) {
+        ahead.other(due, what);
+        if due >= shared.next_change {
+            ahead.bar();
+        }
+    }
+
+    #[inline]
+    fn number(&mut self, shared: &Shared<'_>) -> Result<u64, Error> {
+        self.window.number().map_err(|fault| self.window.fault(fault, shared))
+    }
+
+    /// Reads an event's stamp.
+    #[inline(always)]
+    fn stamp(&mut self, shared: &Shared<'_>) -> Result<(), Error> {
+        let more = self.number(shared)?;
+        match self.stamp.checked_add(more) {
+            Some(stamp) => self.go_on_from(stamp, shared),
+            None => Err(self.window.corrupt("a stamp beyond all bounds", shared)),
+        }
+    }
+
+    #[inline]
+    fn go_on_from(&mut self, stamp: u64, shared: &Shared<'_>) -> Result<(), Error> {
+        if stamp > u64::MAX >> 1 {
+            return Err(self.window.corrupt("a stamp beyond all bounds", shared));
+        }
+        if stamp < self.stamp {
+            return Err(self.window.corrupt("a stamp smaller than the one before", shared));
+        }
+        self.stamp = stamp;
+        Ok(())
+    }
+
+    fn bare(&self, place: PlaceId, op: Op) -> Event {
+        Event { thread: self.thread, place, stack: self.stack, times: 1, op }
+    }
+
+    fn pop<const CALLS: bool>(&mut self, count: u64, ahead: &mut Ahead, stacks: &Stacks) {
+        for left in (0..count).rev() {
+            let Some((parent, _)) = stacks.parent(self.stack) else {
+                ahead.other(0, What::Excess(left + 1));
+                return;
+            };
+            self.stack = parent;
+            if CALLS {
+                ahead.other(0, What::Event(self.bare(PlaceId::UNKNOWN, Op::Exit)));
+            }
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn look_up(&mut self, key: Key, slot: u32, shared: &mut Shared<'_>) -> Known {
+        let kind = key.kind();
+        let form = match kind.unpack(0, 0) {
+            Some(Op::Access(access)) if kind.class() == Some(Class::Plain) => Form::of(&access),
+            _ => None,
+        };
+        let what = match form {
+            Some(form) => form.bits(),
+            None => match kind.class() {
+                Some(Class::Call) => CALL,
+                Some(Class::Atomic) if kind.unpack(0, 0).is_some() => ATOMIC,
+                _ => OTHER,
+            },
+        };
+        let known = Known { place: shared.place(key.pc(), self.stamp), what };
+        self.known[slot as usize % SLOTS] = known;
+        known
+    }
+
+    /// The first moment at which the stream takes part in the merge: its first stamp.
+    ///
+    /// Reads up to there without delivering (but a name that the thread has from the start is
+    /// noted, so that its creator's events can tell it); the decoder is then of no more use.
+    pub(super) fn first_due(&mut self, shared: &mut Shared<'_>) -> Result<Due, Error> {
+        loop {
+            if self.window.low() {
+                self.window.refill(shared)?;
+            }
+            // What is wrong with the stream is told when its turn comes.
+            let Ok(decoded) = self.predictor.decode(self.window.sight()) else { return Ok(NEVER) };
+            let start = self.window.at;
+            self.window.at += decoded.len;
+            match decoded.record {
+                Record::Stamp(stamp) => return Ok(stamp.min(u64::MAX >> 1) << 1),
+                Record::Event { key, .. } => {
+                    let Ok(stamp) = self.skip_numbers(key.kind()) else { return Ok(NEVER) };
+                    if let Some(stamp) = stamp {
+                        return Ok(stamp.min(u64::MAX >> 1) << 1 | 1);
+                    }
+                }
+                Record::End => {
+                    if self.window.cut() || !self.window.next_block(shared)? {
+                        return Ok(NEVER);
+                    }
+                }
+                Record::Name => {
+                    let name = &self.window.held()[start + 2..self.window.at];
+                    *shared.tables.threads.name(self.thread) = String::from_utf8_lossy(name).into_owned();
+                }
+                Record::Call { .. } | Record::Pop(_) | Record::Repeat(_) => {}
+            }
+        }
+    }
+
+    fn skip_numbers(&mut self, kind: Kind) -> Result<Option<u64>, Fault> {
+        if kind.has_extra() {
+            self.window.number()?;
+        }
+        if kind.stamped() { self.window.number().map(Some) } else { Ok(None) }
+    }
+}
