@@ -332,9 +332,15 @@ pub enum Location {
         /// The function that the variable belongs to.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         function: Option<String>,
-        /// The variable.
+        /// The variable, and behind it the part that was accessed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         variable: Option<String>,
+        /// The source file that declares it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        file: Option<String>,
+        /// The line in it, from 1.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        line: Option<u32>,
     },
     /// Thread-local storage.
     Tls {

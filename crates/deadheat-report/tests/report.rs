@@ -270,8 +270,13 @@ fn a_line_that_races_with_itself_through_a_container() {
     race.accesses = [side, other];
     race.threads.clear();
     race.count = 1;
-    race.location =
-        Location::Stack { thread: "main".to_owned(), function: Some("main".to_owned()), variable: None };
+    race.location = Location::Stack {
+        thread: "main".to_owned(),
+        function: Some("main".to_owned()),
+        variable: None,
+        file: None,
+        line: None,
+    };
     check(
         &report(vec![race]),
         &sources(),

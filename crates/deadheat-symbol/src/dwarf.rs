@@ -12,8 +12,11 @@ use addr2line::Context;
 use addr2line::gimli::{self, AttributeValue, DebugInfoOffset, UnitOffset, UnitRef};
 
 use crate::image::{Image, Reader};
+use crate::local::{Local, Question};
 use crate::name::demangle;
-use crate::symbolizer::Frame;
+use crate::operand::{self, Call, Part};
+use crate::symbolizer::{Frame, LocalVariable};
+use crate::unwind::pads;
 use crate::variable::Variables;
 
 /// How many references from one entry to the next are followed for a declaration.
@@ -69,6 +72,37 @@ impl Dwarf {
     pub(crate) fn part(&mut self, address: u64, offset: u64, size: u64) -> Option<String> {
         let sections = &self.sections;
         self.variables.get_or_insert_with(|| Variables::index(sections)).part(sections, address, offset, size)
+    }
+
+    /// The local variable that holds the `size` bytes from `offset` on behind what the call at
+    /// `address` passes, and the function that it belongs to.
+    pub(crate) fn local(
+        &mut self,
+        image: &Image,
+        address: u64,
+        offset: u64,
+        size: u64,
+    ) -> Option<LocalVariable> {
+        let frames = self.frames(address).ok()?;
+        let function = self.function(address)?;
+        let unit = self.context.find_dwarf_and_unit(address).skip_all_loads()?;
+        let call = call_at(image, unit, function, address)?;
+        let lines: Vec<_> = frames.iter().rev().map(|frame| frame.line).collect();
+        let bytes = call.argument()?.checked_add(i64::try_from(offset).ok()?)?;
+        let question = Question { unit, function, at: address, call: &call, bytes, size, lines: &lines };
+        let Local { name, file, line, depth } = question.answer()?;
+        let frame = frames.iter().rev().nth(depth)?;
+        Some(LocalVariable { name, function: frame.function.clone(), file, line, call: call.target })
+    }
+
+    /// The entry of the function that the code at an address is of.
+    fn function(&self, address: u64) -> Option<UnitOffset> {
+        let mut found = self.context.find_frames(address).skip_all_loads().ok()?;
+        let mut outermost = None;
+        while let Ok(Some(frame)) = found.next() {
+            outermost = frame.dw_die_offset;
+        }
+        outermost
     }
 
     /// The frames at an address, innermost first; empty if no unit covers it.
@@ -127,6 +161,25 @@ impl Dwarf {
             }
         }
     }
+}
+
+/// The call at an address of a function.
+fn call_at(image: &Image, unit: UnitRef<'_, Reader>, function: UnitOffset, address: u64) -> Option<Call> {
+    let entry = unit.entry(function).ok()?;
+    let mut ranges = unit.die_ranges(&entry).ok()?;
+    let (mut parts, mut catching) = (Vec::new(), Vec::new());
+    while let Some(range) = ranges.next().ok()? {
+        let code = image.code(range.begin..range.end)?;
+        parts.push(Part { address: range.begin, code });
+        catching.extend(pads(image, range.begin)?);
+    }
+    let low = match entry.attr_value(gimli::DW_AT_low_pc) {
+        Some(value) => unit.attr_address(value).ok()?,
+        None => None,
+    };
+    // A function in several parts begins with the first that is listed.
+    let begin = low.filter(|low| parts.iter().any(|part| part.address == *low));
+    operand::call(&parts, begin.or(parts.first().map(|part| part.address))?, &catching, address)
 }
 
 /// A step on the way from a function's entry to the entry that has its line.

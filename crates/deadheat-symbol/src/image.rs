@@ -6,6 +6,7 @@
 
 use std::fs::File;
 use std::io;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -59,6 +60,12 @@ impl Image {
     /// The debug sections, ready to be read lazily.
     pub(crate) fn dwarf(&self) -> Result<gimli::Dwarf<Reader>, gimli::Error> {
         gimli::Dwarf::load(|id| Ok(self.section(id.name())))
+    }
+
+    /// The machine code at a range of addresses, if it is all there.
+    pub(crate) fn code(&self, range: Range<u64>) -> Option<&[u8]> {
+        let length = range.end.checked_sub(range.start)?;
+        self.object.sections().find_map(|section| section.data_range(range.start, length).ok()?)
     }
 
     /// One section, expanded if it is stored compressed; empty if it is not there.

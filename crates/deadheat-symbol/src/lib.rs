@@ -14,11 +14,14 @@
 mod debugfile;
 mod dwarf;
 mod image;
+mod local;
 mod module;
 mod name;
+mod operand;
 mod symbolizer;
 mod table;
+mod unwind;
 mod variable;
 
 pub use name::demangle;
-pub use symbolizer::{Code, DataSymbol, Frame, Limits, ModuleKey, Symbolizer};
+pub use symbolizer::{Code, DataSymbol, Frame, Limits, LocalVariable, ModuleKey, Symbolizer};

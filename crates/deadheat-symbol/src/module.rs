@@ -4,12 +4,17 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use object::{Architecture, Object};
+
 use crate::debugfile;
 use crate::dwarf::Dwarf;
 use crate::image::Image;
 use crate::name::demangle;
-use crate::symbolizer::{Code, DataSymbol, Frame};
+use crate::symbolizer::{Code, DataSymbol, Frame, LocalVariable};
 use crate::table::{Table, Want};
+
+/// How the names of the compiler's hooks begin.
+const HOOKS: &str = "__tsan_";
 
 /// Why a module answers nothing.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -82,6 +87,19 @@ impl Module {
             DataSymbol { name: demangle(found.name).into_owned(), offset, size: found.size, part: None };
         symbol.part = self.dwarf().and_then(|dwarf| dwarf.part(start, offset, size));
         Some(symbol)
+    }
+
+    /// The local variable whose address a hook is called with at a code address.
+    pub(crate) fn local(&mut self, address: u64, offset: u64, size: u64) -> Option<LocalVariable> {
+        if self.image.object().architecture() != Architecture::X86_64 {
+            return None;
+        }
+        let image = Arc::clone(&self.image);
+        let found = self.dwarf()?.local(&image, address, offset, size)?;
+        // A call to another function of this module is no hook. One through a table of
+        // addresses names nobody.
+        let called = found.call.and_then(|target| self.table().find(Want::Code, target));
+        called.is_none_or(|called| called.name.starts_with(HOOKS)).then_some(found)
     }
 
     /// The variable at an offset in the module's thread-local block.

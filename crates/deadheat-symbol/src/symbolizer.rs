@@ -70,6 +70,21 @@ pub struct DataSymbol {
     pub part: Option<String>,
 }
 
+/// A local variable of a function.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LocalVariable {
+    /// Its name, and behind it the part that is meant: `cache.size`.
+    pub name: String,
+    /// The function that it belongs to, demangled; it may be inlined at the place asked for.
+    pub function: Option<String>,
+    /// The source file that declares it.
+    pub file: Option<String>,
+    /// The line in it, from 1.
+    pub line: Option<u32>,
+    /// The function that is called with its address, if the code names one.
+    pub(crate) call: Option<u64>,
+}
+
 struct Slot {
     path: PathBuf,
     build_id: Vec<u8>,
@@ -133,6 +148,20 @@ impl Symbolizer {
     /// The variable at a data address, and the part of it that holds `size` bytes from there.
     pub fn data(&mut self, module: ModuleKey, address: u64, size: u64) -> Option<DataSymbol> {
         self.open(module)?.data(address, size)
+    }
+
+    /// The local variable whose address a hook is called with, by the call that holds the code
+    /// address: the one that holds the `size` bytes from `offset` on behind that address. It is
+    /// told from the machine code and the debug information, for x86-64, and only if it is the
+    /// only possible one.
+    pub fn local(
+        &mut self,
+        module: ModuleKey,
+        address: u64,
+        offset: u64,
+        size: u64,
+    ) -> Option<LocalVariable> {
+        self.open(module)?.local(address, offset, size)
     }
 
     /// The thread-local variable at an offset in the module's thread-local block.

@@ -61,14 +61,19 @@ impl Variables {
         let header = sections.debug_info.header_from_offset(DebugInfoOffset(row.unit)).ok()?;
         let unit = sections.unit(header).ok()?;
         let unit = unit.unit_ref(sections);
-        let mut walk = Walk { unit, at: variable_type(unit, row.entry)?, offset, size, path: String::new() };
-        for _ in 0..DEEPEST {
-            if !walk.enter().unwrap_or(false) {
-                break;
-            }
-        }
-        Some(walk.path)
+        Some(part_of(unit, type_of(unit, row.entry)?, offset, size))
     }
+}
+
+/// The part of a variable of the type `at` that holds the `size` bytes from `offset` on.
+pub(crate) fn part_of(unit: Unit<'_>, at: UnitOffset, offset: u64, size: u64) -> String {
+    let mut walk = Walk { unit, at, offset, size, path: String::new() };
+    for _ in 0..DEEPEST {
+        if !walk.enter().unwrap_or(false) {
+            break;
+        }
+    }
+    walk.path
 }
 
 fn index_unit(unit: Unit<'_>, start: usize, rows: &mut Vec<Row>) -> gimli::Result<()> {
@@ -104,14 +109,26 @@ fn static_address(unit: Unit<'_>, expression: gimli::Expression<Reader>) -> Opti
     matches!(operations.next(), Ok(None)).then_some(address)
 }
 
-/// The type of a variable, given by itself or by the declaration that it completes.
-fn variable_type(unit: Unit<'_>, entry: UnitOffset) -> Option<UnitOffset> {
-    let entry = unit.entry(entry).ok()?;
-    if let Some(found) = reference(unit, entry.attr_value(gimli::DW_AT_type)) {
-        return Some(found);
+/// The type of a variable, given by itself or by the entry that it completes.
+pub(crate) fn type_of(unit: Unit<'_>, variable: UnitOffset) -> Option<UnitOffset> {
+    reference(unit, attribute_of_origin(unit, variable, gimli::DW_AT_type))
+}
+
+/// An attribute of an entry, or of the declaration or the inlined function's entry behind it.
+pub(crate) fn attribute_of_origin(
+    unit: Unit<'_>,
+    mut at: UnitOffset,
+    name: gimli::DwAt,
+) -> Option<AttributeValue<Reader>> {
+    for _ in 0..DEEPEST {
+        let entry = unit.entry(at).ok()?;
+        if let Some(value) = entry.attr_value(name) {
+            return Some(value);
+        }
+        let next = [gimli::DW_AT_specification, gimli::DW_AT_abstract_origin];
+        at = next.into_iter().find_map(|next| reference(unit, entry.attr_value(next)))?;
     }
-    let declared = reference(unit, entry.attr_value(gimli::DW_AT_specification))?;
-    reference(unit, unit.entry(declared).ok()?.attr_value(gimli::DW_AT_type))
+    None
 }
 
 /// A reference within the unit. Types in other units are not followed.
@@ -219,7 +236,9 @@ fn members(unit: Unit<'_>, structure: UnitOffset) -> Option<Vec<Member>> {
             (None, None) => 0,
         };
         let name = match entry.tag() {
-            gimli::DW_TAG_member => name_of(unit, &entry).unwrap_or_default(),
+            gimli::DW_TAG_member => {
+                entry.attr_value(gimli::DW_AT_name).and_then(|name| name_of(unit, name)).unwrap_or_default()
+            }
             _ => String::new(),
         };
         found.push(Member { name, offset, size: size_of(unit, at, 0)?, at });
@@ -264,7 +283,8 @@ fn each_child(
     Some(())
 }
 
-fn size_of(unit: Unit<'_>, at: UnitOffset, depth: usize) -> Option<u64> {
+/// The size of a type.
+pub(crate) fn size_of(unit: Unit<'_>, at: UnitOffset, depth: usize) -> Option<u64> {
     if depth > DEEPEST {
         return None;
     }
@@ -287,9 +307,9 @@ fn size_of(unit: Unit<'_>, at: UnitOffset, depth: usize) -> Option<u64> {
     }
 }
 
-fn name_of(unit: Unit<'_>, entry: &gimli::DebuggingInformationEntry<Reader>) -> Option<String> {
-    let name = unit.attr_string(entry.attr_value(gimli::DW_AT_name)?).ok()?;
-    Some(name.to_string_lossy().into_owned())
+/// The text of a name.
+pub(crate) fn name_of(unit: Unit<'_>, name: AttributeValue<Reader>) -> Option<String> {
+    Some(unit.attr_string(name).ok()?.to_string_lossy().into_owned())
 }
 
 /// Whether a type is declared in a system header: what is inside of it is nothing to a reader.

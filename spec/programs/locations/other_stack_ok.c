@@ -1,5 +1,5 @@
 // A thread's local variable races with who was told its address, while the thread lives.
-//! location 1: stack
+//! location 1: stack local
 #include <pthread.h>
 #include "../order.h"
 

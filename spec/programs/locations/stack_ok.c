@@ -1,5 +1,5 @@
 // A local variable races once another thread knows its address.
-//! location 1: stack
+//! location 1: stack local
 #include <pthread.h>
 #include "../order.h"
 

@@ -38,10 +38,15 @@ pub(super) fn location(location: &Location, accesses: &[Access; 2]) -> String {
         Location::Mapping { size: whole, offset, frames, .. } => {
             format!("mapping{} ({size} at offset {offset} of {whole})", from(frames))
         }
-        Location::Stack { thread, function, variable } => {
-            let variable = variable.as_ref().map_or(String::new(), |name| format!("`{name}` on "));
-            let function = function.as_ref().map_or(String::new(), |name| format!(" in `{name}`"));
-            format!("{variable}the stack of `{thread}`{function} ({size})")
+        Location::Stack { thread, function, variable, file, line } => {
+            let function = function.as_ref().map_or(String::new(), |name| format!(" in `{}`", short(name)));
+            let declared = place(file.as_deref(), *line);
+            match variable {
+                Some(name) => {
+                    format!("local variable `{name}`{function}{declared} on the stack of `{thread}` ({size})")
+                }
+                None => format!("the stack of `{thread}`{function} ({size})"),
+            }
         }
         Location::Tls { symbol: Some(symbol), thread } => {
             format!("thread-local `{symbol}` of `{thread}` ({size})")
@@ -56,11 +61,16 @@ pub(super) fn location(location: &Location, accesses: &[Access; 2]) -> String {
 fn from(frames: &[Frame]) -> String {
     let Some(frame) = key_frame(frames) else { return String::new() };
     let function = frame.function.as_ref().map_or(String::new(), |name| format!(" `{}`", short(name)));
-    let place = match (&frame.file, frame.line) {
+    let place = place(frame.file.as_deref(), frame.line);
+    if function.is_empty() && place.is_empty() { String::new() } else { format!(" from{function}{place}") }
+}
+
+/// `` a.c:7``, if it is known.
+fn place(file: Option<&str>, line: Option<u32>) -> String {
+    match (file, line) {
         (Some(file), Some(line)) => format!(" {}:{line}", file.rsplit('/').next().unwrap_or(file)),
         _ => String::new(),
-    };
-    if function.is_empty() && place.is_empty() { String::new() } else { format!(" from{function}{place}") }
+    }
 }
 
 fn thread(path: &str, name: &str) -> String {

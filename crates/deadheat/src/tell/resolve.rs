@@ -13,7 +13,7 @@ use deadheat_core::ids::{PlaceId, StackId, ThreadId};
 use deadheat_core::race::{Block, Race as CoreRace, Side};
 use deadheat_report::group::{is_own, key_frame, race_id};
 use deadheat_report::model::{Access, Frame, Hex, Location, Lock, LockMode, Operation, Race, Thread};
-use deadheat_symbol::{DataSymbol, ModuleKey, Symbolizer};
+use deadheat_symbol::{DataSymbol, LocalVariable, ModuleKey, Symbolizer};
 use deadheat_trace::Tables;
 use deadheat_trace::tables::{ModuleId, Place};
 
@@ -199,6 +199,7 @@ impl<'a> Resolver<'a> {
             return Location::Named { name: name.to_owned() };
         }
         match &race.block {
+            Some(block) if block.kind == BlockKind::Stack => self.on_stack(race, block.thread),
             Some(block) => self.in_block(block, address, size),
             None => self.global(address, size).unwrap_or_default(),
         }
@@ -215,11 +216,37 @@ impl<'a> Resolver<'a> {
                 Some(global) => global,
                 None => Location::Mapping { size, offset, thread, frames: self.stack(place, stack) },
             },
-            BlockKind::Stack => Location::Stack { thread, function: None, variable: None },
+            BlockKind::Stack => unnamed_on_stack(thread),
             // Races there are not told.
             BlockKind::Benign => Location::default(),
             BlockKind::ThreadLocal => Location::Tls { symbol: self.thread_local(offset), thread },
         }
+    }
+
+    /// The variable of a thread's stack, where the code of an access by that thread tells it.
+    fn on_stack(&mut self, race: &CoreRace, owner: ThreadId) -> Location {
+        let sides = [&race.earlier, &race.later];
+        let found = sides
+            .into_iter()
+            .filter(|side| side.thread == owner)
+            .find_map(|side| self.local(side.place, &side.access, race.address));
+        let thread = self.tables.threads.path(owner);
+        let Some(LocalVariable { name, function, file, line, .. }) = found else {
+            return unnamed_on_stack(thread);
+        };
+        let file = file.map(|file| self.relative(&file));
+        Location::Stack { thread, function, variable: Some(name), file, line }
+    }
+
+    /// The local variable that an access by the owner of the stack is to. Only hooks tell: an
+    /// intercepted function may have been called with more than one address.
+    fn local(&mut self, place: PlaceId, access: &CoreAccess, address: u64) -> Option<LocalVariable> {
+        let by_hook = matches!(access.via, Via::Code | Via::Volatile | Via::Vptr);
+        let Place::Code { module, offset } = self.tables.places.get(place) else { return None };
+        let key = *self.modules.get(module.0 as usize)?;
+        let behind = address.checked_sub(access.address)?;
+        let size = access.size.checked_sub(behind)?;
+        if by_hook { self.symbolizer.local(key, offset, behind, size) } else { None }
     }
 
     /// The thread-local variable at an offset in the executable's thread-local block. The
@@ -264,6 +291,10 @@ impl<'a> Resolver<'a> {
         let (name, id) = lock_name(&location, held.lock);
         Lock { name, id, mode }
     }
+}
+
+fn unnamed_on_stack(thread: String) -> Location {
+    Location::Stack { thread, function: None, variable: None, file: None, line: None }
 }
 
 fn lock_name(location: &Location, address: u64) -> (String, String) {
