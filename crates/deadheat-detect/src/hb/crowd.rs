@@ -2,7 +2,7 @@
 //!
 //! Many cells often share one past (a table filled by one thread and read by all): a step from
 //! one cell state to another is looked up in a small table first, and cells that took the same
-//! step share the crowd. A crowd that only one cell names is changed in place.
+//! step share the crowd. A crowd whose cells all take a step together is changed in place.
 //!
 //! Invariants: a crowd's `version` changes whenever its members do, so an entry of the table of
 //! steps is valid if and only if the versions that it names are the present ones. No member of a
@@ -95,8 +95,11 @@ impl Member {
 struct Crowd {
     members: Vec<Member>,
     version: u32,
-    shared: bool,
+    /// How many cells name it, or more, but never less. [`PINNED`]: nobody counts.
+    names: u32,
 }
+
+const PINNED: u32 = u32::MAX;
 
 /// A step taken: from a cell, by a moment, to a crowd.
 #[derive(Clone, Copy, Debug)]
@@ -133,15 +136,15 @@ impl Crowds {
         &self.crowds[crowd as usize].members
     }
 
-    /// The cell after an access to a crowd by a thread that has seen `clock`, if it races with
-    /// no member and that is soon found out.
+    /// What `count` cells of a crowd become by an access of a thread that has seen `clock`, if it
+    /// races with no member and that is soon found out.
     ///
     /// Its simple model is the judge's own way, which copies the members.
-    pub(crate) fn advance(&mut self, cell: Cell, now: Member, clock: &Clock) -> Option<Cell> {
+    pub(crate) fn advance(&mut self, cell: Cell, count: u32, now: Member, clock: &Clock) -> Option<Cell> {
         let number = cell.as_crowd()?;
         let crowd = &mut self.crowds[number as usize];
-        if crowd.shared {
-            return self.clean_step(cell, now.moment);
+        if crowd.names != count {
+            return self.clean_step(cell, count, now.moment);
         }
         let mut kept = 0;
         for member in &crowd.members {
@@ -174,39 +177,33 @@ impl Crowds {
     /// The cell after a plain read that races with nothing and joins the one, unordered with it,
     /// that a simple cell remembers. `slots` are those of the cell's write and read.
     #[inline(never)]
-    pub(crate) fn join(&mut self, cell: Cell, (write, read): (u32, u32), now: Member) -> Cell {
-        if let Some(known) = self.known_step(cell, now.moment) {
+    pub(crate) fn join(&mut self, cell: Cell, count: u32, (write, read): (u32, u32), now: Member) -> Cell {
+        if let Some(known) = self.known_step(cell, count, now.moment) {
             return known;
         }
         let write = Member { moment: cell.write(), slot: write, sort: Sort::PlainWrite };
         let read = Member { moment: cell.read(), slot: read, sort: Sort::PlainRead };
         let first = usize::from(write.moment == Moment::NONE);
-        self.step(cell, now.moment, &[write, read, now][first..], true)
+        self.step((cell, count), now.moment, &[write, read, now][first..], true)
     }
 
-    /// Where the step from `from` by a moment leads, if it was taken before without a race.
-    pub(crate) fn clean_step(&mut self, from: Cell, by: Moment) -> Option<Cell> {
-        let step = self.steps.get(place(from, by))?;
-        if !step.clean {
-            return None;
-        }
-        let to = self.known_step(from, by)?;
-        self.leave(from, to);
-        Some(to)
+    /// Where the step of `count` cells by a moment leads, if it was taken before without a race.
+    fn clean_step(&mut self, from: Cell, count: u32, by: Moment) -> Option<Cell> {
+        if self.steps.get(place(from, by))?.clean { self.known_step(from, count, by) } else { None }
     }
 
-    /// Where the step from `from` by a moment leads, if it was taken before.
-    pub(crate) fn known_step(&mut self, from: Cell, by: Moment) -> Option<Cell> {
+    /// Where the step of `count` cells by a moment leads, if it was taken before.
+    pub(crate) fn known_step(&mut self, from: Cell, count: u32, by: Moment) -> Option<Cell> {
         let step = self.steps.get(place(from, by))?;
         if step.by != by || step.from != from || step.version != self.version(from) {
             return None;
         }
         let to = Cell::crowd(step.to);
-        let crowd = &mut self.crowds[step.to as usize];
-        if crowd.version != step.to_version {
+        if self.crowds[step.to as usize].version != step.to_version {
             return None;
         }
-        crowd.shared |= to != from;
+        self.copied(to, count);
+        self.dropped(from, count);
         Some(to)
     }
 
@@ -217,10 +214,16 @@ impl Crowds {
         self.keep(Step { from: cell, version, by, to, to_version: version, clean });
     }
 
-    /// The cell of the given members, which took a step from `from` by a moment.
-    pub(crate) fn step(&mut self, from: Cell, by: Moment, members: &[Member], clean: bool) -> Cell {
+    /// What `count` cells become that took a step to the given members by a moment.
+    pub(crate) fn step(
+        &mut self,
+        (from, count): (Cell, u32),
+        by: Moment,
+        members: &[Member],
+        clean: bool,
+    ) -> Cell {
         if let Some(number) = from.as_crowd()
-            && !self.crowds[number as usize].shared
+            && self.crowds[number as usize].names == count
         {
             let crowd = &mut self.crowds[number as usize];
             crowd.version = crowd.version.wrapping_add(1);
@@ -229,27 +232,40 @@ impl Crowds {
             return from;
         }
         let version = self.version(from);
-        let number = self.make(members);
+        let number = self.make(members, count);
         let to_version = self.crowds[number as usize].version;
         self.keep(Step { from, version, by, to: number, to_version, clean });
+        self.dropped(from, count);
         Cell::crowd(number)
     }
 
-    /// A cell leaves its crowd for another.
-    pub(crate) fn leave(&mut self, cell: Cell, to: Cell) {
-        if let Some(number) = cell.as_crowd()
-            && cell != to
-            && !self.crowds[number as usize].shared
-        {
-            self.release(number);
+    /// So many more cells say the same as this one.
+    #[inline]
+    pub(crate) fn copied(&mut self, cell: Cell, more: u32) {
+        if let Some(number) = cell.as_crowd() {
+            let crowd = &mut self.crowds[number as usize];
+            crowd.names = crowd.names.saturating_add(more);
         }
     }
 
-    /// A cell is copied: its crowd now has several.
-    pub(crate) fn share(&mut self, cell: Cell) {
+    /// So many cells that said this say something else now.
+    #[inline]
+    pub(crate) fn dropped(&mut self, cell: Cell, fewer: u32) {
         if let Some(number) = cell.as_crowd() {
-            self.crowds[number as usize].shared = true;
+            let crowd = &mut self.crowds[number as usize];
+            if crowd.names == PINNED {
+                return;
+            }
+            crowd.names = crowd.names.saturating_sub(fewer);
+            if crowd.names == 0 {
+                self.release(number);
+            }
         }
+    }
+
+    /// The cell may be copied and dropped without a word from now on.
+    pub(crate) fn pin(&mut self, cell: Cell) {
+        self.copied(cell, PINNED);
     }
 
     /// The number of crowds made since the last sweep, and of those that it left.
@@ -292,7 +308,7 @@ impl Crowds {
         from.as_crowd().map_or(0, |number| self.crowds[number as usize].version)
     }
 
-    fn make(&mut self, members: &[Member]) -> u32 {
+    fn make(&mut self, members: &[Member], names: u32) -> u32 {
         self.made += 1;
         let number = self.free.pop().unwrap_or_else(|| {
             let number = self.crowds.len();
@@ -302,7 +318,7 @@ impl Crowds {
         });
         let crowd = &mut self.crowds[number as usize];
         crowd.version = crowd.version.wrapping_add(1);
-        crowd.shared = false;
+        crowd.names = names;
         crowd.members.extend_from_slice(members);
         number
     }

@@ -58,9 +58,9 @@ pub(crate) struct Judge<'a> {
 }
 
 impl Visitor for Judge<'_> {
-    fn visit(&mut self, cell: Cell, address: u64) -> Cell {
+    fn visit(&mut self, cell: Cell, address: u64, count: u32) -> Cell {
         if self.all_pairs {
-            return self.judge(cell, address);
+            return self.judge(cell, address, count);
         }
         let Judge { now, clock, sites, .. } = *self;
         let mut new = cell;
@@ -68,20 +68,28 @@ impl Visitor for Judge<'_> {
             Sort::PlainRead | Sort::PlainWrite => {
                 let writes = now.sort == Sort::PlainWrite;
                 repeats(cell, writes, now.epoch(), clock, sites)
-                    || step(&mut new, writes, now, clock, sites, self.crowds)
+                    || step((&mut new, count), writes, now, clock, sites, self.crowds)
             }
-            Sort::AtomicRead | Sort::AtomicWrite => step_crowd(&mut new, now, clock, self.crowds),
+            Sort::AtomicRead | Sort::AtomicWrite => step_crowd((&mut new, count), now, clock, self.crowds),
         };
-        if quick { new } else { self.judge(cell, address) }
+        if quick { new } else { self.judge(cell, address, count) }
     }
 
-    fn share(&mut self, cell: Cell) {
-        self.crowds.share(cell);
+    fn copied(&mut self, cell: Cell, more: u32) {
+        self.crowds.copied(cell, more);
+    }
+
+    fn dropped(&mut self, cell: Cell, fewer: u32) {
+        self.crowds.dropped(cell, fewer);
+    }
+
+    fn pin(&mut self, cell: Cell) {
+        self.crowds.pin(cell);
     }
 }
 
 impl Judge<'_> {
-    fn judge(&mut self, cell: Cell, address: u64) -> Cell {
+    fn judge(&mut self, cell: Cell, address: u64, count: u32) -> Cell {
         let mut members = std::mem::take(&mut self.findings.members);
         members.clear();
         match cell.as_crowd() {
@@ -92,7 +100,7 @@ impl Judge<'_> {
         for &member in &members {
             clean &= !self.meet(member, address);
         }
-        let new = self.remember(cell, &mut members, clean);
+        let new = self.remember((cell, count), &mut members, clean);
         self.findings.members = members;
         new
     }
@@ -137,7 +145,7 @@ impl Judge<'_> {
     }
 
     /// The cell's new value: the present access in place of those that it covers.
-    fn remember(&mut self, cell: Cell, members: &mut Vec<Member>, clean: bool) -> Cell {
+    fn remember(&mut self, (cell, count): (Cell, u32), members: &mut Vec<Member>, clean: bool) -> Cell {
         let before = members.len();
         members.retain(|&old| !self.replaces(old));
         if members.len() + 1 == before
@@ -149,13 +157,13 @@ impl Judge<'_> {
             return cell;
         }
         members.push(self.now);
-        let new = pack(members).or_else(|| self.crowds.known_step(cell, self.now.moment));
-        match new {
-            Some(new) => {
-                self.crowds.leave(cell, new);
-                new
-            }
-            None => self.crowds.step(cell, self.now.moment, members, clean),
+        if let Some(simple) = pack(members) {
+            self.crowds.dropped(cell, count);
+            return simple;
+        }
+        match self.crowds.known_step(cell, count, self.now.moment) {
+            Some(new) => new,
+            None => self.crowds.step((cell, count), self.now.moment, members, clean),
         }
     }
 
@@ -185,12 +193,12 @@ pub(crate) fn repeats(cell: Cell, writes: bool, now: Epoch, clock: &Clock, sites
     !writes && sites.is_at(read, now) && clock.covers(sites.epoch(write))
 }
 
-/// Steps a cell on by a plain access of a thread that has seen `clock`, if it races with nothing
+/// Steps `count` cells that say the same on by a plain access of a thread that has seen `clock`, if it races with nothing
 /// that the cell remembers and that is soon found out: FastTrack's cases, and crowds that know
 /// the way. `false`, and nothing changed, otherwise.
 #[inline(always)]
 pub(crate) fn step(
-    cell: &mut Cell,
+    (cell, count): (&mut Cell, u32),
     writes: bool,
     now: Member,
     clock: &Clock,
@@ -199,7 +207,7 @@ pub(crate) fn step(
 ) -> bool {
     let (write, read) = (cell.write(), cell.read());
     if cell.is_crowd() {
-        return step_crowd(cell, now, clock, crowds);
+        return step_crowd((cell, count), now, clock, crowds);
     }
     let after_write = clock.covers(sites.epoch(write));
     if writes {
@@ -215,7 +223,7 @@ pub(crate) fn step(
     if read != now.moment {
         if !clock.covers(sites.epoch(read)) {
             let slots = (sites.epoch(write).thread, sites.epoch(read).thread);
-            *cell = crowds.join(*cell, slots, now);
+            *cell = crowds.join(*cell, count, slots, now);
             return true;
         }
         cell.set_read(now.moment);
@@ -224,8 +232,8 @@ pub(crate) fn step(
 }
 
 #[inline(never)]
-fn step_crowd(cell: &mut Cell, now: Member, clock: &Clock, crowds: &mut Crowds) -> bool {
-    match crowds.advance(*cell, now, clock) {
+fn step_crowd((cell, count): (&mut Cell, u32), now: Member, clock: &Clock, crowds: &mut Crowds) -> bool {
+    match crowds.advance(*cell, count, now, clock) {
         Some(new) => {
             *cell = new;
             true

@@ -163,7 +163,7 @@ impl Hb {
             let member = Member { moment: Moment::new(site, now.clock), slot, sort };
             let ordered = cells.iter_mut().all(|cell| {
                 repeats(*cell, form.writes(), now, clock, sites)
-                    || step(cell, form.writes(), member, clock, sites, crowds)
+                    || step((cell, 1), form.writes(), member, clock, sites, crowds)
             });
             if !ordered {
                 return done;
@@ -192,7 +192,7 @@ impl Hb {
         };
         let word = How::of(access).is_power();
         match if word { self.shadow.cells(access.address, access.size) } else { None } {
-            Some([cell]) => *cell = judge.visit(*cell, access.address),
+            Some([cell]) => *cell = judge.visit(*cell, access.address, 1),
             _ => self.shadow.visit(access.address, access.end(), &mut judge),
         }
         if self.findings.overwrote_atomic {
@@ -319,7 +319,7 @@ impl Hb {
             return;
         }
         let end = address.saturating_add(owned(address, size, kind));
-        self.shadow.clear(address, end, |cell| self.crowds.share(cell));
+        self.shadow.clear(address, end, &mut self.crowds);
         self.order.objects.forget_range(address, end);
     }
 

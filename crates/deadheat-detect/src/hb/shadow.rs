@@ -8,14 +8,15 @@
 //! cells at all: their past is kept once, as an interval of `background`.
 //!
 //! Invariants: what `background` says counts for absent blocks only. A cell that is copied is
-//! announced as shared, because a crowd that only one cell names is changed in place; a cell of
-//! the background always counts as shared.
+//! announced, because a crowd whose cells all step together is changed in place; a crowd of the
+//! background is pinned, so that nobody need count its cells.
 
 use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
 
 use super::cell::Cell;
+use super::crowd::Crowds;
 
 const BLOCK_LOG2: u32 = 7;
 const BLOCK: u64 = 1 << BLOCK_LOG2;
@@ -81,10 +82,15 @@ impl Layout {
 
 /// What visits cells.
 pub(crate) trait Visitor {
-    /// The new value of the cell whose first byte is at `address`.
-    fn visit(&mut self, cell: Cell, address: u64) -> Cell;
-    /// The cell is copied.
-    fn share(&mut self, cell: Cell);
+    /// The new value of `count` cells that follow each other and say the same; the first one's
+    /// first byte is at `address`.
+    fn visit(&mut self, cell: Cell, address: u64, count: u32) -> Cell;
+    /// So many more cells say the same as this one.
+    fn copied(&mut self, cell: Cell, more: u32);
+    /// So many cells that said this are no more.
+    fn dropped(&mut self, cell: Cell, fewer: u32);
+    /// The cell will be copied and dropped without a word.
+    fn pin(&mut self, cell: Cell);
     /// Whether every visit gives the empty cell.
     fn only_clears(&self) -> bool {
         false
@@ -92,15 +98,24 @@ pub(crate) trait Visitor {
 }
 
 /// Leaves no past.
-struct Clear<F>(F);
+struct Clear<'a>(&'a mut Crowds);
 
-impl<F: FnMut(Cell)> Visitor for Clear<F> {
-    fn visit(&mut self, _: Cell, _: u64) -> Cell {
+impl Visitor for Clear<'_> {
+    fn visit(&mut self, cell: Cell, _: u64, count: u32) -> Cell {
+        self.0.dropped(cell, count);
         Cell::EMPTY
     }
 
-    fn share(&mut self, cell: Cell) {
-        (self.0)(cell);
+    fn copied(&mut self, cell: Cell, more: u32) {
+        self.0.copied(cell, more);
+    }
+
+    fn dropped(&mut self, cell: Cell, fewer: u32) {
+        self.0.dropped(cell, fewer);
+    }
+
+    fn pin(&mut self, cell: Cell) {
+        self.0.pin(cell);
     }
 
     fn only_clears(&self) -> bool {
@@ -182,18 +197,21 @@ impl Shadow {
     }
 
     /// The bytes from `start` to `end` get a new life: they have no past.
-    pub(crate) fn clear(&mut self, start: u64, end: u64, share: impl FnMut(Cell)) {
+    pub(crate) fn clear(&mut self, start: u64, end: u64, crowds: &mut Crowds) {
         // A background that sticks out stays: blocks at either end take it over first.
         let (first, last) = (start.checked_next_multiple_of(BLOCK).unwrap_or(end), end & !(BLOCK - 1));
         for edge in [start, end] {
-            if edge % BLOCK != 0 && self.background_at(edge & !(BLOCK - 1)) != Cell::EMPTY {
+            if !self.background.is_empty()
+                && edge % BLOCK != 0
+                && self.background_at(edge & !(BLOCK - 1)) != Cell::EMPTY
+            {
                 self.block(edge);
             }
         }
-        if first < last {
+        if first < last && !self.background.is_empty() {
             self.carve_background(first, last);
         }
-        self.visit_existing(start, end, &mut Clear(share));
+        self.visit_existing(start, end, &mut Clear(crowds));
     }
 
     /// Visits each cell that stands for a byte, in no order that means anything.
@@ -232,12 +250,12 @@ impl Shadow {
         let whole = stop - start == BLOCK;
         let layout = self.layouts[block];
         if whole && visitor.only_clears() {
-            return self.drop_block(block);
+            return self.drop_block(block, visitor);
         }
         if layout.tag() == Layout::WHOLE {
             let cell = &mut self.wholes[layout.number()];
             if whole {
-                *cell = visitor.visit(*cell, start);
+                *cell = visitor.visit(*cell, start, 1);
                 return;
             }
             if *cell == Cell::EMPTY && visitor.only_clears() {
@@ -252,24 +270,22 @@ impl Shadow {
         let first = self.layouts[block].first_cell();
         let from = first + ((start % BLOCK) >> granule) as usize;
         let count = ((stop - start) >> granule) as usize;
-        let mut known: Option<(Cell, Cell)> = None;
         let mut alike = true;
-        for (index, cell) in self.cells[from..from + count].iter_mut().enumerate() {
-            match known {
-                Some((old, new)) if old == *cell => {
-                    visitor.share(new);
-                    *cell = new;
-                }
-                _ => {
-                    let old = *cell;
-                    *cell = visitor.visit(old, start + ((index as u64) << granule));
-                    alike &= known.is_none_or(|(_, new)| new == *cell);
-                    known = Some((old, *cell));
-                }
-            }
+        let mut rest = &mut self.cells[from..from + count];
+        let mut at = start;
+        let mut last = None;
+        while let Some(&cell) = rest.first() {
+            let run = rest.iter().take_while(|&&next| next == cell).count();
+            let new = visitor.visit(cell, at, run as u32);
+            let (these, others) = rest.split_at_mut(run);
+            these.fill(new);
+            alike &= last.is_none_or(|last| last == new);
+            last = Some(new);
+            at += (run as u64) << granule;
+            rest = others;
         }
         if whole && alike {
-            self.make_whole(block);
+            self.make_whole(block, visitor);
         }
     }
 
@@ -318,19 +334,19 @@ impl Shadow {
         let mut at = start;
         for (from, to, cell) in old {
             if at < from {
-                let new = visitor.visit(Cell::EMPTY, at);
+                let new = visitor.visit(Cell::EMPTY, at, 1);
                 self.background.insert(at, (from, new));
             }
-            let new = visitor.visit(cell, from);
+            let new = visitor.visit(cell, from, 1);
             self.background.insert(from, (to, new));
             at = to;
         }
         if at < end {
-            let new = visitor.visit(Cell::EMPTY, at);
+            let new = visitor.visit(Cell::EMPTY, at, 1);
             self.background.insert(at, (end, new));
         }
         for (_, (_, cell)) in self.background.range(start..end) {
-            visitor.share(*cell);
+            visitor.pin(*cell);
         }
     }
 
@@ -405,15 +421,15 @@ impl Shadow {
             None => {
                 let cell = std::mem::take(&mut self.wholes[old.number()]);
                 self.free_wholes.push(old.number() as u32);
-                visitor.share(cell);
+                visitor.copied(cell, count as u32 - 1);
                 self.cells[first..first + count].fill(cell);
             }
             Some(had) => {
-                let from = old.first_cell();
-                for index in 0..count {
-                    let cell = self.cells[from + (index >> (had - log2))];
-                    visitor.share(cell);
-                    self.cells[first + index] = cell;
+                let (from, each) = (old.first_cell(), 1 << (had - log2));
+                for index in 0..count / each {
+                    let cell = self.cells[from + index];
+                    visitor.copied(cell, each as u32 - 1);
+                    self.cells[first + index * each..][..each].fill(cell);
                 }
                 self.give_units(old);
             }
@@ -423,19 +439,27 @@ impl Shadow {
     }
 
     /// A block whose cells are all alike becomes whole.
-    fn make_whole(&mut self, block: usize) {
+    fn make_whole(&mut self, block: usize, visitor: &mut impl Visitor) {
         let layout = self.layouts[block];
         let cell = self.cells[layout.first_cell()];
+        let count = layout.granule_log2().map_or(1, |log2| BLOCK >> log2);
+        visitor.dropped(cell, count as u32 - 1);
         self.layouts[block] = self.take_whole(cell);
         self.give_units(layout);
     }
 
     /// A block becomes absent; no background may be there.
-    fn drop_block(&mut self, block: usize) {
+    fn drop_block(&mut self, block: usize, visitor: &mut impl Visitor) {
         let layout = std::mem::take(&mut self.layouts[block]);
         if layout.tag() == Layout::WHOLE {
-            self.wholes[layout.number()] = Cell::EMPTY;
+            visitor.dropped(std::mem::take(&mut self.wholes[layout.number()]), 1);
             self.free_wholes.push(layout.number() as u32);
+        }
+        if let Some(log2) = layout.granule_log2() {
+            let first = layout.first_cell();
+            self.cells[first..first + (BLOCK >> log2) as usize]
+                .iter()
+                .for_each(|&cell| visitor.dropped(cell, 1));
         }
         self.give_units(layout);
     }
