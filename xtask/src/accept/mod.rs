@@ -1,157 +1,125 @@
-//! `cargo xtask accept NAME`: runs an issue's acceptance lines at full count, in a fresh clone, and
-//! writes what was run and what it printed to `docs/acceptance/NAME.md`.
+//! `cargo xtask accept LIST [LINE…]`: runs lines of an issue's acceptance list at full count, in a
+//! fresh clone, and writes what was run and what it printed to `docs/acceptance/LIST.md`.
 //!
 //! The same tests run with every `cargo test`, at about a twentieth of the counts.
+
+mod document;
+mod lists;
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::Instant;
 
 use crate::tidy::root;
+use lists::{LISTS, Line};
 
 /// Lines of a command's output that are kept.
-const KEPT_LINES: usize = 60;
+const KEPT_LINES: usize = 80;
 
-/// One line of an acceptance list.
-struct Line {
-    /// What has to hold, in a sentence.
-    says: &'static str,
-    /// What is run, by `bash`, in the clone; `$OUT` is an empty folder, `$REPO` the working tree.
-    run: &'static str,
-    /// The exit code that it must end with.
-    code: i32,
-    /// Texts that its output must hold.
-    prints: &'static [&'static str],
+/// Where one run of the chore works; nothing of it remains.
+struct Place {
+    /// The folder of it all.
+    scratch: PathBuf,
+    /// The clone of the working tree's commit.
+    clone: PathBuf,
+    /// An empty folder for the lines.
+    out: PathBuf,
 }
 
-/// The acceptance lists by name.
-const LISTS: &[(&str, &[Line])] = &[("watch", WATCH)];
+/// How a line went.
+struct Outcome {
+    printed: String,
+    code: i32,
+    seconds: f64,
+}
 
-const WATCH: &[Line] = &[
-    Line {
-        says: "The README's first command builds everything, compiles the demo with the system's compiler and \
-               shows its race with both source lines (exit 66).",
-        run: "$(sed -n 's/^\\$ \\(cargo run .*\\)$/\\1/p' README.md | head -1)",
-        code: 66,
-        prints: &["unordered", "cache.c"],
-    },
-    Line {
-        says: "The README's second command passes all tests, here at full count: every program of spec/programs 20 \
-               times in a row with gcc and clang at -O0 and -O2, 100 000 random traces against the oracle, 20 kills, \
-               ten minutes of fuzzing each reader.",
-        run: "DEADHEAT_ACCEPT=full DEADHEAT_FUZZ_SECONDS=${DEADHEAT_FUZZ_SECONDS:-600} cargo test --workspace 2>&1 | \
-              grep -E '^(test result|     Running|skipped|failures|error)|FAILED|panicked'; exit ${PIPESTATUS[0]}",
-        code: 0,
-        prints: &["test result: ok"],
-    },
-    Line {
-        says: "spec/ holds at least 60 trace facts and 60 small programs, each with its mended twin.",
-        run: "facts=$(find spec/traces -name '*.trace' | wc -l); \
-              twins=$(find spec/programs -name '*_ok.c' -o -name '*_ok.cpp' | wc -l); \
-              echo \"$facts facts, $twins programs with twins\"; [ $facts -ge 60 ] && [ $twins -ge 60 ]",
-        code: 0,
-        prints: &[],
-    },
-    Line {
-        says: "`cargo install --path` of the command line gives a binary that works in an empty folder.",
-        run: "cargo install --quiet --path crates/deadheat --root $OUT/installed && mkdir $OUT/empty && cd $OUT/empty && \
-              env -u CARGO_TARGET_DIR $OUT/installed/bin/deadheat demo",
-        code: 66,
-        prints: &["unordered"],
-    },
-    Line {
-        says: "An install from the archives that `cargo package` makes of all crates gives the same, without the \
-               source tree.",
-        run: "cargo package --quiet --workspace --exclude xtask --no-verify --target-dir $OUT/packaged && mkdir $OUT/crates && \
-              for a in $OUT/packaged/package/*.crate; do tar -C $OUT/crates -xzf $a; done && cd $OUT/crates && \
-              patches=$(for d in deadheat-*-[0-9]*; do n=${d%-[0-9]*}; \
-              echo \"--config patch.crates-io.$n.path='$OUT/crates/$d'\"; done) && \
-              cargo install --quiet --path deadheat-[0-9]* --root $OUT/from-archives $patches && \
-              mkdir $OUT/empty2 && cd $OUT/empty2 && $OUT/from-archives/bin/deadheat demo",
-        code: 66,
-        prints: &["unordered"],
-    },
-    Line {
-        says: "The bench over the kernels, side by side with native runs and clang 19's TSan.",
-        run: "cargo xtask bench",
-        code: 0,
-        prints: &["geometric mean"],
-    },
-    Line {
-        says: "pigz, pbzip2, xz, zstd and leveldb, unmodified, build through `deadheat build` by their own build \
-               systems, run a real workload to the right result, and are analysed.",
-        run: "cargo xtask bench real",
-        code: 0,
-        prints: &["pigz", "pbzip2", "xz", "zstd", "leveldb"],
-    },
-];
-
-/// Runs the chore: `NAME`, optionally followed by the numbers of the lines to run.
+/// Runs the chore: a list's name, optionally followed by names or numbers of the lines to run.
 pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
-    let name = arguments.first().and_then(|name| name.to_str()).unwrap_or("");
-    let Some((name, lines)) = LISTS.iter().find(|(known, _)| *known == name) else {
+    let words: Vec<&str> = arguments.iter().map(|word| word.to_str().unwrap_or("")).collect();
+    let named = words.iter().find(|word| !word.starts_with('-'));
+    let Some((list, lines)) = LISTS.iter().find(|(known, _)| Some(known) == named) else {
         let names: Vec<&str> = LISTS.iter().map(|(name, _)| *name).collect();
-        eprintln!("usage: cargo xtask accept NAME [LINE…], NAME one of: {}", names.join(", "));
+        eprintln!("usage: cargo xtask accept LIST [--list] [LINE…], LIST one of: {}", names.join(", "));
         return ExitCode::from(2);
     };
-    let wanted: Vec<usize> =
-        arguments[1..].iter().filter_map(|number| number.to_str()?.parse().ok()).collect();
+    if words.contains(&"--list") {
+        for (index, line) in lines.iter().enumerate() {
+            println!("{:2}. {:8} {}", index + 1, line.name, line.says);
+        }
+        return ExitCode::SUCCESS;
+    }
+    let wanted = match wanted(lines, words.iter().skip(1)) {
+        Ok(wanted) => wanted,
+        Err(word) => {
+            eprintln!("accept {list}: there is no line {word}; --list lists them");
+            return ExitCode::from(2);
+        }
+    };
     let scratch = std::env::temp_dir().join(format!("deadheat-accept-{}", std::process::id()));
-    let result = accept(name, lines, &wanted, &scratch);
-    let _ = fs::remove_dir_all(&scratch);
+    let place = Place { clone: scratch.join("clone"), out: scratch.join("out"), scratch };
+    let result = accept(list, lines, &wanted, &place);
+    let _ = fs::remove_dir_all(&place.scratch);
     match result {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
-            eprintln!("accept {name}: {error}");
+            eprintln!("accept {list}: {error}");
             ExitCode::FAILURE
         }
     }
 }
 
-fn accept(name: &str, lines: &[Line], wanted: &[usize], scratch: &Path) -> std::io::Result<bool> {
-    let out = scratch.join("out");
-    let clone = scratch.join("clone");
-    fs::create_dir_all(&out)?;
-    let cloned = Command::new("git").args(["clone", "--quiet"]).arg(root()).arg(&clone).status()?;
+/// The lines that are named or numbered, in the list's order; all if none is.
+fn wanted<'a>(lines: &[Line], words: impl Iterator<Item = &'a &'a str>) -> Result<Vec<&Line>, &'a str> {
+    let mut chosen = Vec::new();
+    for word in words {
+        let by_number = word.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+        let index = by_number.or_else(|| lines.iter().position(|line| line.name == *word));
+        chosen.push(index.filter(|&index| index < lines.len()).ok_or(*word)?);
+    }
+    let is_wanted = |index| chosen.is_empty() || chosen.contains(&index);
+    Ok(lines.iter().enumerate().filter(|(index, _)| is_wanted(*index)).map(|(_, line)| line).collect())
+}
+
+fn accept(list: &str, lines: &[Line], wanted: &[&Line], place: &Place) -> std::io::Result<bool> {
+    fs::create_dir_all(&place.out)?;
+    let cloned = Command::new("git").args(["clone", "--quiet"]).arg(root()).arg(&place.clone).status()?;
     if !cloned.success() {
         return Ok(false);
     }
-    let mut text = heading(name);
+    let path = root().join("docs/acceptance").join(format!("{list}.md"));
+    fs::create_dir_all(path.parent().unwrap_or(&place.out))?;
     let mut all = true;
-    for (index, line) in lines.iter().enumerate() {
-        if !wanted.is_empty() && !wanted.contains(&(index + 1)) {
-            continue;
-        }
-        eprintln!("{}. {}", index + 1, line.says);
-        let holds = one(index + 1, line, &clone, &out, &mut text)?;
-        eprintln!("   {}", if holds { "holds" } else { "DOES NOT HOLD" });
+    for line in wanted {
+        eprintln!("{}: {}", line.name, line.says);
+        let outcome = outcome(line, place)?;
+        let (holds, section) = section(lines, line, &outcome, &provenance(line, &place.clone));
+        document::replace(&path, list, lines, line.name, &tidied(&section, &place.scratch))?;
+        eprintln!("   {}, {:.0} s", if holds { "holds" } else { "DOES NOT HOLD" }, outcome.seconds);
         all &= holds;
     }
-    let file = root().join("docs/acceptance").join(format!("{name}.md"));
-    fs::create_dir_all(file.parent().unwrap_or(&out))?;
-    fs::write(&file, tidied(&text, scratch))?;
-    eprintln!("written to {}", file.display());
+    eprintln!("written to {}", path.display());
     Ok(all)
 }
 
 /// Who ran what, where.
-fn heading(name: &str) -> String {
+fn provenance(line: &Line, clone: &Path) -> String {
     let asked = |command: &str| {
-        let output = Command::new("bash").args(["-c", command]).current_dir(root()).output();
+        let output = Command::new("bash").args(["-c", command]).current_dir(clone).output();
         output.map_or_else(
             |_| String::new(),
             |output| String::from_utf8_lossy(&output.stdout).trim().to_owned(),
         )
     };
+    let seed = line.seed.map_or_else(String::new, |seed| format!("- seed: {seed}\n"));
     format!(
-        "# Acceptance: {name}\n\nWritten by `cargo xtask accept {name}`. Random tests use the fixed seeds that are in \
-         their sources.\n\n- date: {}\n- commit: {}\n- machine: {}, {} cores, {} of memory, Linux {}\n- compilers: {}; {}; {}\n",
-        asked("date -u +%Y-%m-%d"),
-        asked("git rev-parse HEAD; git status --porcelain --untracked-files=no | sed 's/^/ changed:/'"),
+        "- date: {}\n- commit: {}\n- machine: {}, {} cores, {} of memory, Linux {}\n- compilers: {}; {}; {}\n{seed}",
+        asked("date -u '+%Y-%m-%d %H:%M UTC'"),
+        asked("git rev-parse HEAD"),
         asked("sed -n 's/^model name.*: //p' /proc/cpuinfo | head -1"),
         asked("nproc"),
         asked("free -h | awk '/^Mem/ {print $2}'"),
@@ -162,36 +130,64 @@ fn heading(name: &str) -> String {
     )
 }
 
-/// Runs one line and appends its outcome; gives whether it holds.
-fn one(number: usize, line: &Line, clone: &Path, out: &Path, text: &mut String) -> std::io::Result<bool> {
+/// Runs one line.
+///
+/// The clone has a target folder of its own: in one that is shared, cargo takes two checkouts of
+/// the same crate for one, and this one is soon gone.
+fn outcome(line: &Line, place: &Place) -> std::io::Result<Outcome> {
     let begun = Instant::now();
-    let output = Command::new("bash")
+    let (mut reader, writer) = std::io::pipe()?;
+    let mut command = Command::new("bash");
+    command
         .args(["-c", line.run])
-        .current_dir(clone)
-        .env("OUT", out)
+        .current_dir(&place.clone)
+        .env("OUT", &place.out)
         .env("REPO", root())
         .env("DEADHEAT_SHARED", shared())
-        .output()?;
-    let mut printed = String::from_utf8_lossy(&output.stdout).into_owned();
-    printed.push_str(&String::from_utf8_lossy(&output.stderr));
-    let code = output.status.code().unwrap_or(-1);
+        .env("CARGO_TARGET_DIR", place.scratch.join("target"))
+        .stdout(writer.try_clone()?)
+        .stderr(writer);
+    let mut child = command.spawn()?;
+    // The pipe ends when the child has the only writing ends and ends.
+    drop(command);
+    let mut printed = Vec::new();
+    reader.read_to_end(&mut printed)?;
+    let code = child.wait()?.code().unwrap_or(-1);
+    let printed = String::from_utf8_lossy(&printed).into_owned();
+    Ok(Outcome { printed, code, seconds: begun.elapsed().as_secs_f64() })
+}
+
+/// Whether a line holds, and its section of the document.
+fn section(lines: &[Line], line: &Line, outcome: &Outcome, provenance: &str) -> (bool, String) {
+    let Outcome { printed, code, seconds } = outcome;
     let missing: Vec<&str> = line.prints.iter().copied().filter(|part| !printed.contains(part)).collect();
-    let holds = code == line.code && missing.is_empty();
-    let lines: Vec<&str> = printed.lines().collect();
-    let kept = &lines[lines.len().saturating_sub(KEPT_LINES)..];
+    let holds = *code == line.code && missing.is_empty();
     let verdict = if holds { "holds" } else { "does not hold" };
-    let _ = write!(
-        text,
-        "\n## {number}. {verdict}\n\n{}\n\n```console\n$ {}\n{}\n```\n\nexit code {code}, {:.0} s\n",
+    let mut text = format!(
+        "{}\n\n{}\n\n{provenance}\n```console\n$ {}\n{}\n```\n\nexit code {code}, {seconds:.0} s\n",
+        document::heading(lines, line.name, verdict),
         line.says,
         line.run,
-        kept.join("\n"),
-        begun.elapsed().as_secs_f64(),
+        kept(printed, if holds { line.keeps } else { &[] }),
     );
     if !missing.is_empty() {
         let _ = writeln!(text, "\nnot printed: {}", missing.join(", "));
     }
-    Ok(holds)
+    (holds, text)
+}
+
+/// The end of what was printed, of the lines that say something.
+fn kept(printed: &str, keeps: &[&str]) -> String {
+    let says = |line: &&str| keeps.is_empty() || keeps.iter().any(|part| line.contains(part));
+    let lines: Vec<&str> = printed.lines().filter(says).collect();
+    let mut text = String::new();
+    for line in &lines[lines.len().saturating_sub(KEPT_LINES)..] {
+        // Nothing printed may end the fence around it.
+        text.push_str(if line.starts_with("```") { " " } else { "" });
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    text.trim_end().to_owned()
 }
 
 /// The folder with the public traces, as the tests find it from the working tree.
@@ -217,6 +213,35 @@ fn tidied(text: &str, scratch: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn names(words: &[&str]) -> Result<Vec<&'static str>, String> {
+        let (_, lines) = LISTS[0];
+        let chosen = wanted(lines, words.iter()).map_err(str::to_owned)?;
+        Ok(chosen.iter().map(|line| line.name).collect())
+    }
+
+    #[test]
+    fn lines_are_chosen_by_name_or_number() {
+        assert_eq!(names(&["fuzz", "1"]), Ok(vec!["demo", "fuzz"]));
+        assert_eq!(names(&[]).map(|all| all.len()), Ok(LISTS[0].1.len()));
+        assert_eq!(names(&["fuss"]), Err("fuss".to_owned()));
+        assert_eq!(names(&["0"]), Err("0".to_owned()));
+        assert_eq!(names(&["99"]), Err("99".to_owned()));
+    }
+
+    #[test]
+    fn a_line_that_holds_keeps_what_says_something_and_another_keeps_all() {
+        let lines = LISTS[0].1;
+        let line = lines.iter().find(|line| line.name == "programs").expect("a line");
+        let printed = "noise\n```\ntest result: ok. 1 passed\n".to_owned();
+        let mut outcome = Outcome { printed, code: 0, seconds: 1.0 };
+        let (holds, text) = section(lines, line, &outcome, "- date: today\n");
+        assert!(holds && text.starts_with("## 3. programs: holds\n"), "{text}");
+        assert!(!text.contains("noise") && text.contains("test result: ok. 1 passed"), "{text}");
+        outcome.code = 101;
+        let (holds, text) = section(lines, line, &outcome, "- date: today\n");
+        assert!(!holds && text.contains("noise\n ```\n") && text.contains("exit code 101, 1 s"), "{text}");
+    }
 
     #[test]
     fn colours_and_folders_are_taken_out() {
