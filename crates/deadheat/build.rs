@@ -38,8 +38,8 @@ fn make() -> Outcome<()> {
     if !target.starts_with("x86_64-") || !target.contains("-linux-") {
         return Err(format!("deadheat runs on x86-64 Linux, not on {target}"));
     }
-    let core = PathBuf::from(variable("DEP_DEADHEAT_CORE_ROOT")?);
-    let runtime = PathBuf::from(variable("DEP_DEADHEAT_RUNTIME_ROOT")?);
+    let core = sources("deadheat-core", "DEP_DEADHEAT_CORE_ROOT")?;
+    let runtime = sources("deadheat-runtime", "DEP_DEADHEAT_RUNTIME_ROOT")?;
     println!("cargo::rerun-if-changed=build.rs");
     for root in [&core, &runtime] {
         println!("cargo::rerun-if-changed={}", root.join("src").display());
@@ -51,6 +51,16 @@ fn make() -> Outcome<()> {
     name(&out, &merged, &exports)?;
     stand_in_for_libtsan(&out, &target)?;
     identify(&out)
+}
+
+/// Where a crate's sources are: beside this crate's in a checkout, else where its own build script
+/// says.
+///
+/// Cargo remembers what a build script says in the target folder. If two checkouts share one, that
+/// may be the other's path, perhaps of a checkout that is gone. The relative path is always our own.
+fn sources(name: &str, told: &str) -> Outcome<PathBuf> {
+    let beside = Path::new("..").join(name);
+    if beside.join("src/lib.rs").is_file() { Ok(beside) } else { variable(told).map(PathBuf::from) }
 }
 
 /// Compiles core and runtime to a static library.

@@ -48,9 +48,12 @@ pub(crate) fn run(_arguments: &[OsString]) -> ExitCode {
     if complaints.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// The workspace's folder.
+/// The workspace's folder: cargo's word for this run, since a binary in a target folder that two
+/// checkouts share may have been compiled for the other.
 pub(crate) fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().map_or_else(PathBuf::new, Path::to_path_buf)
+    let manifest =
+        std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
+    Path::new(&manifest).parent().map_or_else(PathBuf::new, Path::to_path_buf)
 }
 
 fn complaints(root: &Path) -> Vec<Complaint> {

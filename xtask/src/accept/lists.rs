@@ -1,0 +1,162 @@
+//! The acceptance lists: what has to hold, and the command that shows it.
+
+/// One line of an acceptance list.
+pub(super) struct Line {
+    /// What the line is called on the command line and in the document.
+    pub(super) name: &'static str,
+    /// What has to hold, in a sentence.
+    pub(super) says: &'static str,
+    /// What is run, by `bash`, in the clone; `$OUT` is an empty folder, `$REPO` the working tree.
+    pub(super) run: &'static str,
+    /// The exit code that it must end with.
+    pub(super) code: i32,
+    /// Texts that its output must hold.
+    pub(super) prints: &'static [&'static str],
+    /// If the line holds, only output lines with one of these are kept; all if there is none.
+    pub(super) keeps: &'static [&'static str],
+    /// Where its random numbers begin, if it uses any.
+    pub(super) seed: Option<&'static str>,
+}
+
+/// The acceptance lists by name.
+pub(super) const LISTS: &[(&str, &[Line])] = &[("watch", WATCH)];
+
+/// What tells how tests went.
+const RESULTS: &[&str] = &["     Running ", "   Doc-tests ", "test result", "skipped"];
+
+/// A line from which the others differ by what they say.
+const PLAIN: Line = Line { name: "", says: "", run: "", code: 0, prints: &[], keeps: &[], seed: None };
+
+const WATCH: &[Line] = &[
+    Line {
+        name: "demo",
+        says: "The README's first command builds everything, compiles the demo with the system's compiler and \
+               shows its race with both source lines (exit 66).",
+        run: "$(sed -n 's/^\\$ \\(cargo run .*\\)$/\\1/p' README.md | head -1)",
+        code: 66,
+        prints: &["unordered", "cache.c"],
+        ..PLAIN
+    },
+    Line {
+        name: "suite",
+        says: "The README's second command passes all tests, here at the counts of `.ci/run`.",
+        run: "DEADHEAT_FUZZ_SECONDS=20 cargo test --workspace",
+        prints: &["test result: ok"],
+        keeps: RESULTS,
+        seed: Some("fixed, in the tests' sources"),
+        ..PLAIN
+    },
+    Line {
+        name: "programs",
+        says: "Every program of spec/programs, 20 times in a row with gcc and clang at -O0 and -O2: exactly the \
+               marked races are told, and none of its mended twin.",
+        run: "DEADHEAT_ACCEPT=full cargo test -p deadheat --test programs",
+        prints: &["test result: ok"],
+        keeps: RESULTS,
+        ..PLAIN
+    },
+    Line {
+        name: "oracle",
+        says: "hb agrees with the brute-force oracle on all small traces and on 100 000 random ones.",
+        run: "DEADHEAT_ACCEPT=full cargo test -p deadheat-detect --test oracle --test small -- --nocapture",
+        prints: &["100000 traces of up to", "test result: ok"],
+        keeps: &["     Running ", "test result", " traces "],
+        seed: Some("0 to 99 999, one a random trace"),
+        ..PLAIN
+    },
+    Line {
+        name: "survive",
+        says: "A program that is killed by SIGKILL, at 20 random moments, leaves every event whose hook returned; \
+               other bad endings leave what was done.",
+        run: "DEADHEAT_ACCEPT=full cargo test -p deadheat --test survive",
+        prints: &["test a_killed_program_leaves_every_event_whose_hook_returned ... ok", "test result: ok"],
+        keeps: &["     Running ", "test "],
+        seed: Some("0x9e3779b9"),
+        ..PLAIN
+    },
+    Line {
+        name: "fuzz",
+        says: "Ten minutes of coverage-guided fuzzing of each reader find no input that breaks it.",
+        // All are built first. Each has its folders to itself; two run at a time.
+        run: "targets=$(ls fuzz/fuzz_targets | sed 's/\\.rs$//'); \
+              for t in $targets; do fuzz/run $t -runs=0 >$OUT/$t.log 2>&1 || { cat $OUT/$t.log; exit 1; }; done; \
+              echo $targets | xargs -n1 -P2 sh -c \
+              'fuzz/run $0 -seed=1 -timeout=60 -max_total_time=${DEADHEAT_FUZZ_SECONDS:-600} >$OUT/$0.log 2>&1'; \
+              code=$?; for t in $targets; do echo \"$t: $(tail -1 $OUT/$t.log)\"; \
+              [ $code = 0 ] || grep -E -A8 'ERROR|SUMMARY|Base64|panicked' $OUT/$t.log; done; \
+              [ $code = 0 ] || cp -r fuzz/artifacts $REPO/fuzz/; exit $code",
+        prints: &[
+            "any: Done",
+            "deadheat: Done",
+            "rapidbin: Done",
+            "records: Done",
+            "shbee: Done",
+            "std: Done",
+        ],
+        seed: Some("1, for each"),
+        ..PLAIN
+    },
+    Line {
+        name: "symbols",
+        says: "Every `__tsan_*` hook that gcc, clang and rustc call for the compilers' corpus exists in the runtime.",
+        run: "cargo test -p deadheat --test symbols",
+        prints: &["test of_gcc ... ok", "test of_clang ... ok", "test of_rustc ... ok"],
+        keeps: &["     Running ", "test "],
+        ..PLAIN
+    },
+    Line {
+        name: "facts",
+        says: "spec/ holds at least 60 trace facts and 60 small programs, each with its mended twin.",
+        run: "facts=$(find spec/traces -name '*.trace' | wc -l); \
+              twins=$(find spec/programs -name '*_ok.c' -o -name '*_ok.cpp' | wc -l); \
+              echo \"$facts facts, $twins programs with twins\"; [ $facts -ge 60 ] && [ $twins -ge 60 ]",
+        ..PLAIN
+    },
+    Line {
+        name: "install",
+        says: "`cargo install --path` of the command line gives a binary that works in an empty folder.",
+        run: "cargo install --quiet --path crates/deadheat --root $OUT/installed && mkdir $OUT/empty && cd $OUT/empty && \
+              env -u CARGO_TARGET_DIR $OUT/installed/bin/deadheat demo",
+        code: 66,
+        prints: &["unordered"],
+        ..PLAIN
+    },
+    Line {
+        name: "package",
+        says: "An install from the archives that `cargo package` makes of all crates gives the same, without the \
+               source tree.",
+        run: "cargo package --quiet --workspace --exclude xtask --no-verify --target-dir $OUT/packaged && mkdir $OUT/crates && \
+              for a in $OUT/packaged/package/*.crate; do tar -C $OUT/crates -xzf $a; done && cd $OUT/crates && \
+              patches=$(for d in deadheat-*-[0-9]*; do n=${d%-[0-9]*}; \
+              echo \"--config patch.crates-io.$n.path='$OUT/crates/$d'\"; done) && \
+              cargo install --quiet --path deadheat-[0-9]* --root $OUT/from-archives $patches && \
+              mkdir $OUT/empty2 && cd $OUT/empty2 && $OUT/from-archives/bin/deadheat demo",
+        code: 66,
+        prints: &["unordered"],
+        ..PLAIN
+    },
+    Line {
+        name: "bench",
+        says: "The bench over the kernels, side by side with native runs and clang 19's TSan.",
+        run: "cargo xtask bench",
+        prints: &["geometric mean"],
+        ..PLAIN
+    },
+    Line {
+        name: "std",
+        says: "hb on a large generated trace in STD text; beside RAPID's FastTrack if DEADHEAT_RAPID holds its \
+               command line.",
+        run: "cargo xtask bench std --generator $DEADHEAT_SHARED/traces/gen_std.py \
+              ${DEADHEAT_RAPID:+--rapid \"$DEADHEAT_RAPID\"}",
+        seed: Some("1, of the generator"),
+        ..PLAIN
+    },
+    Line {
+        name: "real",
+        says: "pigz, pbzip2, xz, zstd and leveldb, unmodified, build through `deadheat build` by their own build \
+               systems, run a real workload to the right result, and are analysed.",
+        run: "cargo xtask bench real",
+        prints: &["pigz", "pbzip2", "xz", "zstd", "leveldb"],
+        ..PLAIN
+    },
+];
