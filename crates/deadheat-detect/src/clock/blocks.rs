@@ -17,6 +17,8 @@ const KINDS: [BlockKind; 5] =
 #[derive(Debug, Default)]
 pub struct Blocks {
     by_kind: [BTreeMap<u64, Entry>; KINDS.len()],
+    /// How many blocks of each kind are freed.
+    freed: [usize; KINDS.len()],
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -30,6 +32,9 @@ impl Blocks {
     pub fn insert(&mut self, block: Block) {
         let end = block.address.saturating_add(block.size);
         for kind in KINDS {
+            if kind == block.kind && self.revive(block) {
+                continue;
+            }
             let ends = kind == BlockKind::Benign || block.kind == BlockKind::Mapping;
             let gone = kind == block.kind || (ends && block.kind != BlockKind::Benign);
             self.carve(kind, block.address, end, gone);
@@ -37,11 +42,24 @@ impl Blocks {
         self.by_kind[block.kind as usize].insert(block.address, Entry { block, live: true });
     }
 
+    /// The block takes the place of a freed one of the same bounds, if there is one.
+    fn revive(&mut self, block: Block) -> bool {
+        match self.by_kind[block.kind as usize].get_mut(&block.address) {
+            Some(entry) if entry.block.size == block.size && !entry.live => {
+                *entry = Entry { block, live: true };
+                self.freed[block.kind as usize] -= 1;
+                true
+            }
+            _ => false,
+        }
+    }
+
     /// A block's life ends: its size, looked up if it is given as 0.
     pub fn remove(&mut self, address: u64, size: u64, kind: BlockKind) {
         if let Some(entry) = self.by_kind[kind as usize].get_mut(&address)
             && (size == 0 || size == entry.block.size)
         {
+            self.freed[kind as usize] += usize::from(entry.live);
             entry.live = false;
             return;
         }
@@ -76,20 +94,27 @@ impl Blocks {
     /// and out of the live ones too if `all` says so. What sticks out on either side stays.
     fn carve(&mut self, kind: BlockKind, start: u64, end: u64, all: bool) {
         let blocks = &mut self.by_kind[kind as usize];
+        let freed = &mut self.freed[kind as usize];
+        if blocks.is_empty() || (!all && *freed == 0) {
+            return;
+        }
         let first = match blocks.range(..start).next_back() {
             Some((&before, entry)) if before + entry.block.size > start => before,
             _ => start,
         };
         while let Some((&at, &entry)) = blocks.range(first..end).find(|(_, entry)| all || !entry.live) {
             blocks.remove(&at);
+            *freed -= usize::from(!entry.live);
             let entry_end = at.saturating_add(entry.block.size);
             if entry_end > end {
                 let block = Block { address: end, size: entry_end - end, ..entry.block };
                 blocks.insert(end, Entry { block, ..entry });
+                *freed += usize::from(!entry.live);
             }
             if at < start {
                 let block = Block { size: start - at, ..entry.block };
                 blocks.insert(at, Entry { block, ..entry });
+                *freed += usize::from(!entry.live);
                 // The rest of the range starts behind what was kept.
                 return self.carve(kind, start, end, all);
             }

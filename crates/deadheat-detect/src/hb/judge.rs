@@ -51,7 +51,7 @@ impl Findings {
 pub(crate) struct Judge<'a> {
     pub(crate) now: Member,
     pub(crate) clock: &'a Clock,
-    pub(crate) sites: &'a Sites,
+    pub(crate) sites: &'a mut Sites,
     pub(crate) crowds: &'a mut Crowds,
     pub(crate) findings: &'a mut Findings,
     pub(crate) all_pairs: bool,
@@ -62,13 +62,13 @@ impl Visitor for Judge<'_> {
         if self.all_pairs {
             return self.judge(cell, address, count);
         }
-        let Judge { now, clock, sites, .. } = *self;
+        let Judge { now, clock, .. } = *self;
         let mut new = cell;
         let quick = match now.sort {
             Sort::PlainRead | Sort::PlainWrite => {
                 let writes = now.sort == Sort::PlainWrite;
-                repeats(cell, writes, now.epoch(), clock, sites)
-                    || step((&mut new, count), writes, now, clock, sites, self.crowds)
+                let passing = Passing { now: now.epoch(), writes, clock };
+                passing.step((&mut new, count), (self.sites, self.crowds), |_| now.moment.site())
             }
             Sort::AtomicRead | Sort::AtomicWrite => step_crowd((&mut new, count), now, clock, self.crowds),
         };
@@ -178,57 +178,62 @@ impl Judge<'_> {
     }
 }
 
-/// Whether a plain access adds nothing to what a cell remembers: at the same epoch its thread did
-/// as much to these bytes, so that whatever races with this access races with that one, and
-/// nothing that the cell remembers races with either (FastTrack's "same epoch").
-#[inline(always)]
-pub(crate) fn repeats(cell: Cell, writes: bool, now: Epoch, clock: &Clock, sites: &Sites) -> bool {
-    let (write, read) = (cell.write(), cell.read());
-    if cell.is_crowd() {
-        return false;
-    }
-    if sites.is_at(write, now) {
-        return !writes || read == Moment::NONE || sites.is_at(read, now);
-    }
-    !writes && sites.is_at(read, now) && clock.covers(sites.epoch(write))
+/// A plain access on its way through cells: what most cells want to know of it.
+pub(crate) struct Passing<'a> {
+    pub(crate) now: Epoch,
+    pub(crate) writes: bool,
+    /// What its thread has seen.
+    pub(crate) clock: &'a Clock,
 }
 
-/// Steps `count` cells that say the same on by a plain access of a thread that has seen `clock`, if it races with nothing
-/// that the cell remembers and that is soon found out: FastTrack's cases, and crowds that know
-/// the way. `false`, and nothing changed, otherwise.
-#[inline(always)]
-pub(crate) fn step(
-    (cell, count): (&mut Cell, u32),
-    writes: bool,
-    now: Member,
-    clock: &Clock,
-    sites: &Sites,
-    crowds: &mut Crowds,
-) -> bool {
-    let (write, read) = (cell.write(), cell.read());
-    if cell.is_crowd() {
-        return step_crowd((cell, count), now, clock, crowds);
-    }
-    let after_write = clock.covers(sites.epoch(write));
-    if writes {
-        if !after_write || read != Moment::NONE && !clock.covers(sites.epoch(read)) {
+impl Passing<'_> {
+    /// Steps `count` cells that say the same on, if the access races with nothing that they
+    /// remember and that is soon found out: FastTrack's cases, and crowds that know the way.
+    /// `false`, and nothing changed, otherwise. `site` is asked for the access's site if need be.
+    ///
+    /// Where its thread did as much to these bytes at the same epoch, nothing is added: whatever
+    /// races with this access races with that one (FastTrack's "same epoch").
+    #[inline(always)]
+    pub(crate) fn step(
+        &self,
+        (cell, count): (&mut Cell, u32),
+        (sites, crowds): (&mut Sites, &mut Crowds),
+        mut site: impl FnMut(&mut Sites) -> u32,
+    ) -> bool {
+        let Passing { now, writes, clock } = *self;
+        if cell.is_crowd() {
+            let moment = Moment::new(site(sites), now.clock);
+            return step_crowd((cell, count), self.member(moment), clock, crowds);
+        }
+        let (write, read) = (sites.epoch(cell.write()), sites.epoch(cell.read()));
+        if !clock.covers(write) {
             return false;
         }
-        cell.set_written(now.moment);
-        return true;
-    }
-    if !after_write {
-        return false;
-    }
-    if read != now.moment {
-        if !clock.covers(sites.epoch(read)) {
-            let slots = (sites.epoch(write).thread, sites.epoch(read).thread);
-            *cell = crowds.join(*cell, count, slots, now);
+        if writes {
+            if !clock.covers(read) {
+                return false;
+            }
+            if write != now || (read != now && cell.read() != Moment::NONE) {
+                cell.set_written(Moment::new(site(sites), now.clock));
+            }
             return true;
         }
-        cell.set_read(now.moment);
+        if write == now || read == now {
+            return true;
+        }
+        let moment = Moment::new(site(sites), now.clock);
+        if clock.covers(read) {
+            cell.set_read(moment);
+        } else {
+            *cell = crowds.join(*cell, count, (write.thread, read.thread), self.member(moment));
+        }
+        true
     }
-    true
+
+    fn member(&self, moment: Moment) -> Member {
+        let sort = if self.writes { Sort::PlainWrite } else { Sort::PlainRead };
+        Member { moment, slot: self.now.thread, sort }
+    }
 }
 
 #[inline(never)]

@@ -41,7 +41,7 @@ use crate::registry::Options;
 use cache::{Cache, Label, Table};
 use cell::Moment;
 use crowd::{Crowds, Member, Sort};
-use judge::{Findings, Judge, repeats, step};
+use judge::{Findings, Judge, Passing};
 use shadow::{Shadow, Visitor};
 use sites::{How, Site, Sites};
 
@@ -133,38 +133,32 @@ impl Hb {
     }
 
     /// Takes the plain accesses of a thread one after the other, as long as each is the case that
-    /// most are: bytes of one block that is cut at their bounds, and soon found not to race. Says how many it took; of the next, some cells may have taken the step
-    /// already, and take it again without effect.
+    /// most are: bytes of one block that is cut at their bounds, and soon found not to race. Says
+    /// how many it took; of the next, some cells may have taken the step already, and take it
+    /// again without effect.
     ///
     /// Its simple model is [`Self::judge`], which does the same for any access.
     fn quick(&mut self, row: usize, accesses: &[Plain]) -> usize {
         let clock = self.order.threads.now(row);
-        let thread = self.order.threads.row(row);
-        let now = Epoch { thread: thread.slot, clock };
-        let (slot, locks, clock) = (thread.slot, thread.locks, &thread.clock);
+        let &Thread { slot, locks, id: thread, clock: ref seen, .. } = self.order.threads.row(row);
+        let now = Epoch { thread: slot, clock };
         let table = self.cache.table(slot, row);
-        let (shadow, sites, crowds) = (&mut self.shadow, &mut self.sites, &mut self.crowds);
+        let Self { shadow, sites, crowds, .. } = self;
         for (done, access) in accesses.iter().enumerate() {
             let &Plain { address, place, stack, form } = access;
             let Some(cells) = shadow.cells(address, form.size()) else { return done };
-            if cells.iter().all(|&cell| repeats(cell, form.writes(), now, clock, sites)) {
-                continue;
-            }
-            let how = How::of_power(access);
-            let label = Label::new(place, stack, how, locks);
-            let site = match table.find(label) {
-                Some(site) => site,
-                None => {
-                    let site = Site { slot, thread: thread.id, place, stack, locks, how };
-                    look_up(table, sites, label, site)
-                }
+            let passing = Passing { now, writes: form.writes(), clock: seen };
+            let mut site = |sites: &mut Sites| {
+                let how = How::of_power(access);
+                let label = Label::new(place, stack, how, locks);
+                table.find(label).unwrap_or_else(|| {
+                    look_up(table, sites, label, Site { slot, thread, place, stack, locks, how })
+                })
             };
-            let sort = if form.writes() { Sort::PlainWrite } else { Sort::PlainRead };
-            let member = Member { moment: Moment::new(site, now.clock), slot, sort };
-            let ordered = cells.iter_mut().all(|cell| {
-                repeats(*cell, form.writes(), now, clock, sites)
-                    || step((cell, 1), form.writes(), member, clock, sites, crowds)
-            });
+            let ordered = match cells {
+                [one] => passing.step((one, 1), (sites, crowds), site),
+                several => several.iter_mut().all(|one| passing.step((one, 1), (sites, crowds), &mut site)),
+            };
             if !ordered {
                 return done;
             }
@@ -185,7 +179,7 @@ impl Hb {
         let mut judge = Judge {
             now,
             clock: &thread.clock,
-            sites: &self.sites,
+            sites: &mut self.sites,
             crowds: &mut self.crowds,
             findings: &mut self.findings,
             all_pairs: self.all_pairs,

@@ -161,10 +161,11 @@ impl Shadow {
         let layout = self.layouts[block_of(first, address)];
         let log2 = layout.tag().wrapping_sub(1);
         let within = address % BLOCK;
-        // An access that is aligned ends in its block, and where a granule of its size or less does.
-        let crosses =
-            address & (size - 1) != 0 && (within + size > BLOCK || address & ((1 << (log2 & 7)) - 1) != 0);
-        if log2 > COARSEST_LOG2 || size >> log2 == 0 || crosses {
+        // An aligned access ends in its block, and where a granule of its size or a smaller one does.
+        if log2 > COARSEST_LOG2 || size >> log2 == 0 {
+            return None;
+        }
+        if address & (size - 1) != 0 && crosses(address, size, log2) {
             return None;
         }
         let first = layout.first_cell() + (within >> log2) as usize;
@@ -493,13 +494,20 @@ impl Shadow {
     }
 }
 
-#[inline]
+/// Whether an unaligned access leaves its block or cuts a granule.
+#[inline(never)]
+fn crosses(address: u64, size: u64, log2: u32) -> bool {
+    address % BLOCK + size > BLOCK || address & ((1 << log2) - 1) != 0
+}
+
+/// Where a region is among the recent ones. The heaps of threads are powers of two apart.
+#[inline(always)]
 fn recent(address: u64) -> usize {
-    (address >> REGION_LOG2) as usize % RECENT
+    ((address >> REGION_LOG2).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - RECENT.ilog2())) as usize % RECENT
 }
 
 /// The index of the layout of an address's block, if its region's layouts begin at `first`.
-#[inline]
+#[inline(always)]
 fn block_of(first: u32, address: u64) -> usize {
     first as usize + (address >> BLOCK_LOG2) as usize % BLOCKS
 }

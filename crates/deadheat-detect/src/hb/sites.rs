@@ -147,15 +147,9 @@ impl Default for Sites {
 
 impl Sites {
     /// When a moment was. No access has an epoch that is ordered before everything.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn epoch(&self, moment: Moment) -> Epoch {
         Epoch { thread: self.slots[moment.site() as usize], clock: moment.clock() }
-    }
-
-    /// Whether a moment was then.
-    #[inline(always)]
-    pub(crate) fn is_at(&self, moment: Moment, epoch: Epoch) -> bool {
-        moment.clock() == epoch.clock && self.slots[moment.site() as usize] == epoch.thread
     }
 
     /// Where in the code a moment was.
