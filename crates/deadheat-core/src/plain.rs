@@ -13,6 +13,9 @@ use crate::ids::{PlaceId, StackId, ThreadId};
 pub struct Form(u32);
 
 impl Form {
+    /// The largest size that a form can tell, in bytes.
+    pub const MAX_SIZE: u64 = 16;
+
     /// All bits that a form may have.
     pub const MASK: u32 = (1 << 10) - 1;
 
@@ -20,7 +23,7 @@ impl Form {
     #[must_use]
     #[inline]
     pub const fn of(access: &Access) -> Option<Self> {
-        if access.atomic.is_some() || access.size > 16 || !access.size.is_power_of_two() {
+        if access.atomic.is_some() || access.size > Self::MAX_SIZE || !access.size.is_power_of_two() {
             return None;
         }
         Some(Self(access.mode as u32 | (access.via as u32) << 2 | (access.size as u32) << 5))

@@ -146,25 +146,32 @@ impl Crowds {
         if crowd.names != count {
             return self.clean_step(cell, count, now.moment);
         }
-        let mut kept = 0;
-        for member in &crowd.members {
+        if crowd.members.len() > u64::BITS as usize {
+            return None;
+        }
+        let (mut yielding, mut repeated) = (0_u64, false);
+        for (index, &member) in crowd.members.iter().enumerate() {
             // A plain write over an atomic's value has more to do than to be remembered.
             let overwrites = now.sort == Sort::PlainWrite && member.sort == Sort::AtomicWrite;
             if overwrites || member.races(now.sort, clock) {
                 return None;
             }
-            kept += usize::from(!member.yields(now.sort, clock));
+            yielding |= u64::from(member.yields(now.sort, clock)) << index;
+            repeated |= member.sort == now.sort && member.epoch() == now.epoch();
         }
-        if let [only] = &mut crowd.members[..]
-            && kept == 0
-        {
-            *only = now;
-        } else {
-            crowd.members.retain(|member| !member.yields(now.sort, clock));
-            crowd.members.push(now);
+        if repeated {
+            return Some(cell);
+        }
+        match yielding.count_ones() {
+            0 => crowd.members.push(now),
+            1 => crowd.members[yielding.trailing_zeros() as usize] = now,
+            _ => {
+                crowd.members.retain(|member| !member.yields(now.sort, clock));
+                crowd.members.push(now);
+            }
         }
         crowd.version = crowd.version.wrapping_add(1);
-        if kept > 1 {
+        if crowd.members.len() > 2 {
             return Some(cell);
         }
         let packed = pack(&crowd.members);
