@@ -13,17 +13,14 @@ use crate::ids::{PlaceId, StackId, ThreadId};
 pub struct Form(u32);
 
 impl Form {
-    /// The largest size that a form can tell, in bytes.
-    pub const MAX_SIZE: u64 = 31;
-
     /// All bits that a form may have.
     pub const MASK: u32 = (1 << 10) - 1;
 
-    /// The form of a plain access; `None` if it is atomic or larger than [`Self::MAX_SIZE`].
+    /// The form of a plain access of 1, 2, 4, 8 or 16 bytes; `None` of any other.
     #[must_use]
     #[inline]
     pub const fn of(access: &Access) -> Option<Self> {
-        if access.atomic.is_some() || access.size > Self::MAX_SIZE {
+        if access.atomic.is_some() || access.size > 16 || !access.size.is_power_of_two() {
             return None;
         }
         Some(Self(access.mode as u32 | (access.via as u32) << 2 | (access.size as u32) << 5))
@@ -68,7 +65,7 @@ impl Form {
         Via::from_bits(self.0 >> 2 & 7)
     }
 
-    /// The number of bytes.
+    /// The number of bytes: 1, 2, 4, 8 or 16.
     #[must_use]
     #[inline]
     pub const fn size(self) -> u64 {
@@ -76,7 +73,7 @@ impl Form {
     }
 }
 
-/// A plain access that its thread made once.
+/// A plain access of 1, 2, 4, 8 or 16 bytes that its thread made once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Plain {
     /// The first byte's address.
@@ -115,7 +112,7 @@ mod tests {
     fn a_form_tells_all_of_a_plain_access() {
         for mode in [Mode::Read, Mode::Write, Mode::ReadWrite] {
             for via in [Via::Code, Via::Volatile, Via::Vptr, Via::MemoryFunction, Via::System, Via::Free] {
-                for size in 0..=Form::MAX_SIZE {
+                for size in [1, 2, 4, 8, 16] {
                     let access = Access { address: 3, size, mode, atomic: None, via };
                     let form = Form::of(&access).unwrap();
                     let plain = Plain { address: 3, place: PlaceId(1), stack: StackId(2), form };
@@ -128,10 +125,11 @@ mod tests {
     }
 
     #[test]
-    fn an_atomic_or_large_access_has_no_form() {
-        let large = Access::plain(0, Form::MAX_SIZE + 1, Mode::Read);
+    fn an_atomic_access_or_one_of_another_size_has_no_form() {
+        for size in [0, 3, 12, 17, 32] {
+            assert_eq!(Form::of(&Access::plain(0, size, Mode::Read)), None);
+        }
         let atomic = Some(crate::access::MemoryOrder::Relaxed);
-        assert_eq!(Form::of(&large), None);
         assert_eq!(Form::of(&Access { atomic, ..Access::plain(0, 8, Mode::Read) }), None);
     }
 }

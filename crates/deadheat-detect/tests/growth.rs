@@ -16,7 +16,11 @@ impl RaceSink for Nothing {
 }
 
 fn event(thread: u32, place: u32, op: Op) -> Event {
-    Event { thread: ThreadId(thread), place: PlaceId(place), stack: StackId::EMPTY, times: 1, op }
+    event_under(StackId::EMPTY, thread, place, op)
+}
+
+fn event_under(stack: StackId, thread: u32, place: u32, op: Op) -> Event {
+    Event { thread: ThreadId(thread), place: PlaceId(place), stack, times: 1, op }
 }
 
 fn write(address: u64) -> Op {
@@ -24,11 +28,11 @@ fn write(address: u64) -> Op {
 }
 
 /// Four threads pass a lock around and write to shared words, read a shared table and count with
-/// an atomic: every round makes moments and sets of accesses that no other round uses.
+/// an atomic: every round is at a call stack that no other round has.
 fn round(hb: &mut Hb, number: u64) {
-    let lock = 0x9000;
+    let (lock, stack) = (0x9000, StackId(number as u32));
     for thread in 0..4 {
-        let mut step = |place, op| hb.step(&event(thread, place, op), &mut Nothing);
+        let mut step = |place, op| hb.step(&event_under(stack, thread, place, op), &mut Nothing);
         step(1, Op::Acquire { lock, mode: LockMode::Write });
         for word in 0..8 {
             step(2 + word as u32, write(0x1_0000 + (number * 8 + word) % 1000 * 8));

@@ -53,7 +53,6 @@ impl Order {
         }
         if outermost {
             thread.locks = self.locks.with(thread.locks, HeldLock { lock, mode });
-            thread.stretch = super::threads::STALE;
         }
     }
 

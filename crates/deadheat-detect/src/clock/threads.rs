@@ -25,8 +25,6 @@ pub struct Thread {
     pub slot: u32,
     /// What it has seen, its own accesses included.
     pub clock: Clock,
-    /// Its clock in its own slot (high half) and its lock set (low half), or [`STALE`].
-    pub stretch: u64,
     /// The locks that it holds, as a set.
     pub locks: LockSetId,
     /// The locks that it holds, with how often.
@@ -45,9 +43,6 @@ pub struct Fences {
     /// What its last release fence lets its later relaxed stores publish.
     pub released: Clock,
 }
-
-/// The stretch of a thread whose clock was published: its next access begins a new one.
-pub const STALE: u64 = u64::MAX;
 
 /// The last clock that a slot may reach; its thread then moves to a fresh slot.
 const LAST_CLOCK: u32 = u32::MAX - 1;
@@ -172,7 +167,6 @@ impl Threads {
         thread.held = Held::default();
         thread.locks = LockSetId::default();
         thread.fences = Fences::default();
-        thread.stretch = STALE;
         let last = thread.clock.get(thread.slot);
         if last < LAST_CLOCK {
             self.retired.push(Retired { slot: thread.slot, last });
@@ -183,20 +177,17 @@ impl Threads {
     /// The thread's clock was handed on: its next access must be told from those before.
     #[inline]
     pub fn publish(&mut self, row: usize) {
-        let thread = &mut self.rows[row];
-        thread.published = true;
-        thread.stretch = STALE;
+        self.rows[row].published = true;
     }
 
-    /// The thread's stretch for an access that it makes now, begun if need be.
-    pub fn stretch(&mut self, row: usize) -> u64 {
+    /// The thread's clock in its own slot for an access that it makes now, advanced if need be.
+    #[inline]
+    pub fn now(&mut self, row: usize) -> u32 {
         if self.rows[row].published {
             self.advance(row);
         }
-        let thread = &mut self.rows[row];
-        let clock = thread.clock.get(thread.slot);
-        thread.stretch = u64::from(clock) << 32 | u64::from(thread.locks.0);
-        thread.stretch
+        let thread = &self.rows[row];
+        thread.clock.get(thread.slot)
     }
 
     /// The bytes that the clocks take.
@@ -276,7 +267,6 @@ impl Threads {
             id,
             slot,
             clock,
-            stretch: STALE,
             locks: LockSetId::default(),
             held: Held::default(),
             fences: Fences::default(),
@@ -311,7 +301,7 @@ mod tests {
         for child in 1..=10_000 {
             threads.fork(main, ThreadId(child));
             let row = threads.acting(ThreadId(child));
-            threads.stretch(row);
+            threads.now(row);
             threads.end(row);
             threads.join(main, ThreadId(child));
         }
@@ -324,7 +314,7 @@ mod tests {
         let main = threads.acting(ThreadId(0));
         threads.fork(main, ThreadId(1));
         let first = threads.acting(ThreadId(1));
-        threads.stretch(first);
+        threads.now(first);
         threads.end(first);
         threads.fork(main, ThreadId(2));
         let second = threads.acting(ThreadId(2));
@@ -338,7 +328,7 @@ mod tests {
         let slot = threads.row(main).slot;
         threads.row_mut(main).clock.set(slot, LAST_CLOCK);
         threads.publish(main);
-        threads.stretch(main);
+        threads.now(main);
         let thread = threads.row(main);
         assert_ne!(thread.slot, slot);
         assert_eq!((thread.clock.get(slot), thread.clock.get(thread.slot)), (LAST_CLOCK, 1));

@@ -1,104 +1,118 @@
-//! The moments that each slot used last, by place and stack, each with the step from one cell
-//! state to the next that it took last.
+//! The sites that each slot was at last, by what tells them apart.
 //!
-//! A table for each slot, in which a moment has one place and, once another took that, the place
-//! beside it if that is free. A miss only makes a moment twice, which costs a little memory until the next sweep.
-//!
-//! Invariant: an entry's step is from and to cells that do not change their meaning before the
-//! next sweep (simple ones, or crowds that are shared), and no race was in it; as a thread's
-//! clock only grows, none will be.
+//! A direct-mapped table for each slot, of the slot's present thread. It begins small and grows
+//! while sites are looked for that it knew and gave up, so that a thousand idle threads cost
+//! little and a loop under a thousand locks still finds its sites here.
 
-use deadheat_core::event::Event;
+use deadheat_core::ids::{PlaceId, StackId};
+use deadheat_core::race::LockSetId;
 
-use super::cell::Cell;
-use super::moments::How;
-use crate::clock::threads::STALE;
+use super::sites::How;
 
-const ENTRIES: usize = 1 << 8;
+const ENTRIES_AT_FIRST: usize = 1 << 6;
+const ENTRIES_AT_MOST: usize = 1 << 11;
 
-/// A moment and its last step.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Entry {
-    code: u64,
-    stretch: u64,
-    /// A cell that the moment met without a race …
-    pub(crate) from: Cell,
-    /// … and what that cell became.
-    pub(crate) to: Cell,
-    how: How,
-    /// The moment.
-    pub(crate) moment: u32,
+/// What tells the sites of one thread apart, as two words.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Label(u64, u64);
+
+impl Label {
+    /// The label of an access made this way under these locks.
+    #[inline(always)]
+    pub(crate) fn new(place: PlaceId, stack: StackId, how: How, locks: LockSetId) -> Self {
+        Self(u64::from(place.0) | u64::from(stack.0) << 32, u64::from(how.0) | u64::from(locks.0) << 32)
+    }
+
+    #[inline(always)]
+    fn mixed(self) -> u64 {
+        (self.0 ^ self.1.rotate_left(20)).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    }
 }
 
-/// No access has this: its mode is none. No stretch is this one either.
-const NOTHING: Entry =
-    Entry { code: 0, stretch: STALE - 1, from: Cell::EMPTY, to: Cell::EMPTY, how: How(0), moment: 0 };
+/// A label and its site.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    label: Label,
+    site: u32,
+}
+
+/// No access has this label: its mode is none.
+const NOTHING: Entry = Entry { label: Label(0, 0), site: 0 };
+
+/// The table of one slot.
+#[derive(Debug)]
+pub(crate) struct Table {
+    /// A power of two of them.
+    entries: Vec<Entry>,
+    /// `64 - log2` of their number.
+    shift: u32,
+    /// The row of the thread that it is of.
+    owner: usize,
+    /// Sites that were made before and not found here, since it grew last.
+    lost: usize,
+}
+
+impl Default for Table {
+    fn default() -> Self {
+        let shift = 64 - ENTRIES_AT_FIRST.ilog2();
+        Self { entries: vec![NOTHING; ENTRIES_AT_FIRST], shift, owner: usize::MAX, lost: 0 }
+    }
+}
+
+impl Table {
+    /// The site with that label, if it is here.
+    #[inline(always)]
+    pub(crate) fn find(&self, label: Label) -> Option<u32> {
+        match self.entries.get((label.mixed() >> self.shift) as usize) {
+            Some(entry) if entry.label == label => Some(entry.site),
+            _ => None,
+        }
+    }
+
+    /// Keeps a site that was not here; `new` says that it was nowhere.
+    pub(crate) fn keep(&mut self, label: Label, site: u32, new: bool) {
+        self.lost += usize::from(!new);
+        if self.lost > self.entries.len() && self.entries.len() < ENTRIES_AT_MOST {
+            let entries = self.entries.len() * 4;
+            self.entries.clear();
+            self.entries.resize(entries.min(ENTRIES_AT_MOST), NOTHING);
+            self.shift = 64 - self.entries.len().ilog2();
+            self.lost = 0;
+        }
+        self.entries[(label.mixed() >> self.shift) as usize] = Entry { label, site };
+    }
+}
 
 /// The tables of all slots.
 #[derive(Debug, Default)]
 pub(crate) struct Cache {
-    entries: Vec<Entry>,
+    tables: Vec<Table>,
 }
 
 impl Cache {
-    /// Where the entry of an access at this place and stack, made this way, is if it is known.
+    /// The table of a slot, whose thread is now the one in that row.
     #[inline]
-    pub(crate) fn place(slot: u32, event: &Event, how: How) -> usize {
-        let mixed = (code(event) ^ u64::from(how.0)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        slot as usize * ENTRIES + (mixed >> (64 - ENTRIES.ilog2())) as usize
-    }
-
-    /// The entry there, if it is of this access in this stretch.
-    #[inline]
-    pub(crate) fn find(&mut self, at: usize, event: &Event, stretch: u64, how: How) -> Option<&mut Entry> {
-        let entry = self.entries.get_mut(at)?;
-        (entry.code == code(event) && entry.stretch == stretch && entry.how == how).then_some(entry)
-    }
-
-    /// Looks beside that place, too; what is found there is brought back.
-    pub(crate) fn find_beside(
-        &mut self,
-        at: usize,
-        event: &Event,
-        stretch: u64,
-        how: How,
-    ) -> Option<&mut Entry> {
-        if self.find(at, event, stretch, how).is_none() && self.find(at ^ 1, event, stretch, how).is_some() {
-            self.entries.swap(at, at ^ 1);
+    pub(crate) fn table(&mut self, slot: u32, owner: usize) -> &mut Table {
+        let index = slot as usize;
+        if self.tables.len() <= index {
+            self.tables.resize_with(index + 1, Table::default);
         }
-        self.find(at, event, stretch, how)
-    }
-
-    /// Keeps a new moment; its first step is from a cell without a past.
-    pub(crate) fn keep(&mut self, at: usize, event: &Event, stretch: u64, how: How, moment: u32) {
-        if self.entries.len() <= at {
-            self.entries.resize((at / ENTRIES + 1) * ENTRIES, NOTHING);
+        let table = &mut self.tables[index];
+        if table.owner != owner {
+            table.entries.fill(NOTHING);
+            table.owner = owner;
         }
-        if self.entries[at].stretch == stretch && self.entries[at ^ 1].stretch != stretch {
-            self.entries[at ^ 1] = self.entries[at];
-        }
-        let to = if how.mode().writes() { Cell::written(moment) } else { Cell::new(0, moment) };
-        self.entries[at] = Entry { code: code(event), stretch, from: Cell::EMPTY, to, how, moment };
+        table
     }
 
-    /// The entry at a place where one was found or kept.
-    #[inline]
-    pub(crate) fn entry(&mut self, at: usize) -> &mut Entry {
-        &mut self.entries[at]
-    }
-
-    /// Forgets all moments.
+    /// Forgets all sites.
     pub(crate) fn clear(&mut self) {
-        self.entries.fill(NOTHING);
+        self.tables.iter_mut().for_each(|table| table.entries.fill(NOTHING));
     }
 
     /// The bytes that the tables take.
     pub(crate) fn memory(&self) -> usize {
-        self.entries.capacity() * size_of::<Entry>()
+        let entries: usize = self.tables.iter().map(|table| table.entries.capacity()).sum();
+        entries * size_of::<Entry>() + self.tables.capacity() * size_of::<Table>()
     }
-}
-
-#[inline]
-fn code(event: &Event) -> u64 {
-    u64::from(event.place.0) | u64::from(event.stack.0) << 32
 }

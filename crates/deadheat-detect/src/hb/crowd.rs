@@ -4,14 +4,16 @@
 //! one cell state to another is looked up in a small table first, and cells that took the same
 //! step share the crowd. A crowd that only one cell names is changed in place.
 //!
-//! Invariant: a crowd's `version` changes whenever its members do, so an entry of the table of
-//! steps is valid if and only if the versions that it names are the present ones.
+//! Invariants: a crowd's `version` changes whenever its members do, so an entry of the table of
+//! steps is valid if and only if the versions that it names are the present ones. No member of a
+//! crowd covers another: what a later access makes needless is left out.
 
 use deadheat_core::access::{Access, Mode};
-use deadheat_core::rule::Epoch;
+use deadheat_core::rule::{Epoch, races};
 
-use super::cell::{Cell, MOMENTS};
-use super::moments::Marks;
+use super::cell::{Cell, Moment, NUMBERS};
+use super::sites::Marks;
+use crate::clock::vector::Clock;
 
 /// What an access is to others: whether it writes, whether it is atomic.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -61,9 +63,32 @@ impl Sort {
 /// One remembered access.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Member {
-    pub(crate) moment: u32,
-    pub(crate) epoch: Epoch,
+    pub(crate) moment: Moment,
+    /// The moment's slot.
+    pub(crate) slot: u32,
     pub(crate) sort: Sort,
+}
+
+const _: () = assert!(size_of::<Member>() == 16);
+
+impl Member {
+    /// When it was.
+    #[inline]
+    pub(crate) const fn epoch(self) -> Epoch {
+        Epoch { thread: self.slot, clock: self.moment.clock() }
+    }
+
+    /// Whether it races with a later access of a thread that has seen `clock`.
+    #[inline]
+    pub(crate) fn races(self, later: Sort, clock: &Clock) -> bool {
+        races(self.epoch(), self.sort.rule(), later.rule(), clock.get(self.slot))
+    }
+
+    /// Whether it need not be remembered beside a later access of a thread that has seen `clock`.
+    #[inline]
+    pub(crate) fn yields(self, later: Sort, clock: &Clock) -> bool {
+        later.covers(self.sort) && clock.covers(self.epoch())
+    }
 }
 
 #[derive(Debug, Default)]
@@ -77,8 +102,8 @@ struct Crowd {
 #[derive(Clone, Copy, Debug)]
 struct Step {
     from: Cell,
+    by: Moment,
     version: u32,
-    by: u32,
     to: u32,
     to_version: u32,
     /// No member of `from` raced with the moment. It stays so: a thread's clock only grows.
@@ -87,7 +112,8 @@ struct Step {
 
 const STEPS: usize = 1 << 10;
 
-const NO_STEP: Step = Step { from: Cell::EMPTY, version: 0, by: 0, to: 0, to_version: 0, clean: false };
+const NO_STEP: Step =
+    Step { from: Cell::EMPTY, by: Moment::NONE, version: 0, to: 0, to_version: 0, clean: false };
 
 /// All crowds.
 #[derive(Debug, Default)]
@@ -107,9 +133,60 @@ impl Crowds {
         &self.crowds[crowd as usize].members
     }
 
+    /// The cell after an access to a crowd by a thread that has seen `clock`, if it races with
+    /// no member and that is soon found out.
+    ///
+    /// Its simple model is the judge's own way, which copies the members.
+    pub(crate) fn advance(&mut self, cell: Cell, now: Member, clock: &Clock) -> Option<Cell> {
+        let number = cell.as_crowd()?;
+        let crowd = &mut self.crowds[number as usize];
+        if crowd.shared {
+            return self.clean_step(cell, now.moment);
+        }
+        let mut kept = 0;
+        for member in &crowd.members {
+            // A plain write over an atomic's value has more to do than to be remembered.
+            let overwrites = now.sort == Sort::PlainWrite && member.sort == Sort::AtomicWrite;
+            if overwrites || member.races(now.sort, clock) {
+                return None;
+            }
+            kept += usize::from(!member.yields(now.sort, clock));
+        }
+        if let [only] = &mut crowd.members[..]
+            && kept == 0
+        {
+            *only = now;
+        } else {
+            crowd.members.retain(|member| !member.yields(now.sort, clock));
+            crowd.members.push(now);
+        }
+        crowd.version = crowd.version.wrapping_add(1);
+        if kept > 1 {
+            return Some(cell);
+        }
+        let packed = pack(&crowd.members);
+        if packed.is_some() {
+            self.release(number);
+        }
+        packed.or(Some(cell))
+    }
+
+    /// The cell after a plain read that races with nothing and joins the one, unordered with it,
+    /// that a simple cell remembers. `slots` are those of the cell's write and read.
+    #[inline(never)]
+    pub(crate) fn join(&mut self, cell: Cell, (write, read): (u32, u32), now: Member) -> Cell {
+        if let Some(known) = self.known_step(cell, now.moment) {
+            return known;
+        }
+        let write = Member { moment: cell.write(), slot: write, sort: Sort::PlainWrite };
+        let read = Member { moment: cell.read(), slot: read, sort: Sort::PlainRead };
+        let first = usize::from(write.moment == Moment::NONE);
+        self.step(cell, now.moment, &[write, read, now][first..], true)
+    }
+
     /// Where the step from `from` by a moment leads, if it was taken before without a race.
-    pub(crate) fn clean_step(&mut self, from: Cell, by: u32) -> Option<Cell> {
-        let step = self.steps.get(slot(from, by))?;
+    pub(crate) fn clean_step(&mut self, from: Cell, by: Moment) -> Option<Cell> {
+        let step = self.steps.get(place(from, by))?;
         if !step.clean {
             return None;
         }
@@ -119,8 +196,8 @@ impl Crowds {
     }
 
     /// Where the step from `from` by a moment leads, if it was taken before.
-    pub(crate) fn known_step(&mut self, from: Cell, by: u32) -> Option<Cell> {
-        let step = self.steps.get(slot(from, by))?;
+    pub(crate) fn known_step(&mut self, from: Cell, by: Moment) -> Option<Cell> {
+        let step = self.steps.get(place(from, by))?;
         if step.by != by || step.from != from || step.version != self.version(from) {
             return None;
         }
@@ -134,14 +211,14 @@ impl Crowds {
     }
 
     /// A step that changed nothing: the moment is a member already.
-    pub(crate) fn stay(&mut self, cell: Cell, by: u32, clean: bool) {
+    pub(crate) fn stay(&mut self, cell: Cell, by: Moment, clean: bool) {
         let Some(to) = cell.as_crowd() else { return };
         let version = self.version(cell);
         self.keep(Step { from: cell, version, by, to, to_version: version, clean });
     }
 
     /// The cell of the given members, which took a step from `from` by a moment.
-    pub(crate) fn step(&mut self, from: Cell, by: u32, members: &[Member], clean: bool) -> Cell {
+    pub(crate) fn step(&mut self, from: Cell, by: Moment, members: &[Member], clean: bool) -> Cell {
         if let Some(number) = from.as_crowd()
             && !self.crowds[number as usize].shared
         {
@@ -173,11 +250,6 @@ impl Crowds {
         if let Some(number) = cell.as_crowd() {
             self.crowds[number as usize].shared = true;
         }
-    }
-
-    /// Whether a cell means the same until the next sweep, whatever happens to other cells.
-    pub(crate) fn is_fixed(&self, cell: Cell) -> bool {
-        cell.as_crowd().is_none_or(|number| self.crowds[number as usize].shared)
     }
 
     /// The number of crowds made since the last sweep, and of those that it left.
@@ -213,7 +285,7 @@ impl Crowds {
 
     fn keep(&mut self, step: Step) {
         self.steps.resize(STEPS, NO_STEP);
-        self.steps[slot(step.from, step.by)] = step;
+        self.steps[place(step.from, step.by)] = step;
     }
 
     fn version(&self, from: Cell) -> u32 {
@@ -224,7 +296,7 @@ impl Crowds {
         self.made += 1;
         let number = self.free.pop().unwrap_or_else(|| {
             let number = self.crowds.len();
-            assert!(number < MOMENTS, "more than {MOMENTS} sets of unordered accesses");
+            assert!(number < NUMBERS, "more than {NUMBERS} sets of unordered accesses");
             self.crowds.push(Crowd::default());
             number as u32
         });
@@ -243,9 +315,26 @@ impl Crowds {
     }
 }
 
-fn slot(from: Cell, by: u32) -> usize {
-    let mixed = (from.bits() ^ u64::from(by).rotate_left(40)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+fn place(from: Cell, by: Moment) -> usize {
+    let mixed = (from.bits() ^ by.bits().rotate_left(40)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     (mixed >> (64 - STEPS.ilog2())) as usize
+}
+
+/// The members as a simple cell, if they are at most one plain write and one plain read.
+pub(crate) fn pack(members: &[Member]) -> Option<Cell> {
+    let (mut write, mut read) = (Moment::NONE, Moment::NONE);
+    for member in members {
+        let place = match member.sort {
+            Sort::PlainWrite => &mut write,
+            Sort::PlainRead => &mut read,
+            Sort::AtomicRead | Sort::AtomicWrite => return None,
+        };
+        if *place != Moment::NONE {
+            return None;
+        }
+        *place = member.moment;
+    }
+    Some(Cell::new(write, read))
 }
 
 #[cfg(test)]

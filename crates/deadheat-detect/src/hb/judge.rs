@@ -1,13 +1,13 @@
 //! Judging one access against what its bytes remember, and remembering it.
 
 use deadheat_core::ids::PlaceId;
-use deadheat_core::rule::{Epoch, races};
+use deadheat_core::rule::Epoch;
 use rustc_hash::FxHashSet;
 
-use super::cell::Cell;
-use super::crowd::{Crowds, Member, Sort};
-use super::moments::Moments;
+use super::cell::{Cell, Moment};
+use super::crowd::{Crowds, Member, Sort, pack};
 use super::shadow::Visitor;
+use super::sites::Sites;
 use crate::clock::vector::Clock;
 
 /// The most partners that one access is told with, unless all pairs are wanted.
@@ -16,7 +16,7 @@ const MAX_PARTNERS: usize = 16;
 /// The earlier side of a race with the present access.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Partner {
-    pub(crate) moment: u32,
+    pub(crate) moment: Moment,
     /// The first byte that both touch.
     pub(crate) address: u64,
     member: Member,
@@ -51,7 +51,7 @@ impl Findings {
 pub(crate) struct Judge<'a> {
     pub(crate) now: Member,
     pub(crate) clock: &'a Clock,
-    pub(crate) moments: &'a Moments,
+    pub(crate) sites: &'a Sites,
     pub(crate) crowds: &'a mut Crowds,
     pub(crate) findings: &'a mut Findings,
     pub(crate) all_pairs: bool,
@@ -59,14 +59,20 @@ pub(crate) struct Judge<'a> {
 
 impl Visitor for Judge<'_> {
     fn visit(&mut self, cell: Cell, address: u64) -> Cell {
-        if !cell.is_crowd() && !self.all_pairs && self.now.sort == Sort::PlainWrite {
-            let ordered = self.covered(self.moments.epoch(cell.write()))
-                && self.covered(self.moments.epoch(cell.read()));
-            if ordered {
-                return Cell::written(self.now.moment);
-            }
+        if self.all_pairs {
+            return self.judge(cell, address);
         }
-        self.judge(cell, address)
+        let Judge { now, clock, sites, .. } = *self;
+        let mut new = cell;
+        let quick = match now.sort {
+            Sort::PlainRead | Sort::PlainWrite => {
+                let writes = now.sort == Sort::PlainWrite;
+                repeats(cell, writes, now.epoch(), clock, sites)
+                    || step(&mut new, writes, now, clock, sites, self.crowds)
+            }
+            Sort::AtomicRead | Sort::AtomicWrite => step_crowd(&mut new, now, clock, self.crowds),
+        };
+        if quick { new } else { self.judge(cell, address) }
     }
 
     fn share(&mut self, cell: Cell) {
@@ -75,10 +81,6 @@ impl Visitor for Judge<'_> {
 }
 
 impl Judge<'_> {
-    fn covered(&self, epoch: Epoch) -> bool {
-        self.clock.covers(epoch)
-    }
-
     fn judge(&mut self, cell: Cell, address: u64) -> Cell {
         let mut members = std::mem::take(&mut self.findings.members);
         members.clear();
@@ -97,8 +99,8 @@ impl Judge<'_> {
 
     fn unpack(&self, cell: Cell, members: &mut Vec<Member>) {
         for (moment, sort) in [(cell.write(), Sort::PlainWrite), (cell.read(), Sort::PlainRead)] {
-            if moment != 0 {
-                members.push(Member { moment, epoch: self.moments.epoch(moment), sort });
+            if moment != Moment::NONE {
+                members.push(Member { moment, slot: self.sites.epoch(moment).thread, sort });
             }
         }
     }
@@ -108,14 +110,13 @@ impl Judge<'_> {
         if self.now.sort == Sort::PlainWrite && member.sort == Sort::AtomicWrite {
             self.findings.overwrote_atomic = true;
         }
-        let seen = self.clock.get(member.epoch.thread);
-        if !races(member.epoch, member.sort.rule(), self.now.sort.rule(), seen) {
+        if !member.races(self.now.sort, self.clock) {
             return false;
         }
         self.findings.raced = true;
         let new = if self.all_pairs {
-            let then = (self.moments.place(member.moment), member.sort);
-            let now = (self.moments.place(self.now.moment), self.now.sort);
+            let then = (self.sites.place(member.moment), member.sort);
+            let now = (self.sites.place(self.now.moment), self.now.sort);
             self.findings.told.insert((then.min(now), then.max(now)))
         } else {
             self.findings.partners.len() < MAX_PARTNERS && !self.has_told(member)
@@ -130,8 +131,8 @@ impl Judge<'_> {
     fn has_told(&self, member: Member) -> bool {
         self.findings.partners.iter().any(|told| {
             told.moment == member.moment
-                || (told.member.epoch.thread == member.epoch.thread
-                    && self.moments.place(told.moment) == self.moments.place(member.moment))
+                || (told.member.slot == member.slot
+                    && self.sites.place(told.moment) == self.sites.place(member.moment))
         })
     }
 
@@ -161,27 +162,74 @@ impl Judge<'_> {
     /// Whether an earlier access need not be remembered beside the present one.
     fn replaces(&self, old: Member) -> bool {
         if self.all_pairs {
-            return old.epoch.thread == self.now.epoch.thread
+            return old.slot == self.now.slot
                 && old.sort == self.now.sort
-                && self.moments.place(old.moment) == self.moments.place(self.now.moment);
+                && self.sites.place(old.moment) == self.sites.place(self.now.moment);
         }
-        self.covered(old.epoch) && self.now.sort.covers(old.sort)
+        old.yields(self.now.sort, self.clock)
     }
 }
 
-/// The members as a simple cell, if they are at most one plain write and one plain read.
-fn pack(members: &[Member]) -> Option<Cell> {
-    let (mut write, mut read) = (0, 0);
-    for member in members {
-        let place = match member.sort {
-            Sort::PlainWrite => &mut write,
-            Sort::PlainRead => &mut read,
-            Sort::AtomicRead | Sort::AtomicWrite => return None,
-        };
-        if *place != 0 {
-            return None;
-        }
-        *place = member.moment;
+/// Whether a plain access adds nothing to what a cell remembers: at the same epoch its thread did
+/// as much to these bytes, so that whatever races with this access races with that one, and
+/// nothing that the cell remembers races with either (FastTrack's "same epoch").
+#[inline(always)]
+pub(crate) fn repeats(cell: Cell, writes: bool, now: Epoch, clock: &Clock, sites: &Sites) -> bool {
+    let (write, read) = (cell.write(), cell.read());
+    if cell.is_crowd() {
+        return false;
     }
-    Some(Cell::new(write, read))
+    if sites.is_at(write, now) {
+        return !writes || read == Moment::NONE || sites.is_at(read, now);
+    }
+    !writes && sites.is_at(read, now) && clock.covers(sites.epoch(write))
+}
+
+/// Steps a cell on by a plain access of a thread that has seen `clock`, if it races with nothing
+/// that the cell remembers and that is soon found out: FastTrack's cases, and crowds that know
+/// the way. `false`, and nothing changed, otherwise.
+#[inline(always)]
+pub(crate) fn step(
+    cell: &mut Cell,
+    writes: bool,
+    now: Member,
+    clock: &Clock,
+    sites: &Sites,
+    crowds: &mut Crowds,
+) -> bool {
+    let (write, read) = (cell.write(), cell.read());
+    if cell.is_crowd() {
+        return step_crowd(cell, now, clock, crowds);
+    }
+    let after_write = clock.covers(sites.epoch(write));
+    if writes {
+        if !after_write || read != Moment::NONE && !clock.covers(sites.epoch(read)) {
+            return false;
+        }
+        cell.set_written(now.moment);
+        return true;
+    }
+    if !after_write {
+        return false;
+    }
+    if read != now.moment {
+        if !clock.covers(sites.epoch(read)) {
+            let slots = (sites.epoch(write).thread, sites.epoch(read).thread);
+            *cell = crowds.join(*cell, slots, now);
+            return true;
+        }
+        cell.set_read(now.moment);
+    }
+    true
+}
+
+#[inline(never)]
+fn step_crowd(cell: &mut Cell, now: Member, clock: &Clock, crowds: &mut Crowds) -> bool {
+    match crowds.advance(*cell, now, clock) {
+        Some(new) => {
+            *cell = new;
+            true
+        }
+        None => false,
+    }
 }

@@ -22,31 +22,35 @@ mod cache;
 mod cell;
 mod crowd;
 mod judge;
-mod moments;
 mod shadow;
+mod sites;
 
 use deadheat_core::access::{Access, Mode, Via};
 use deadheat_core::event::{BlockKind, Event, Op};
+use deadheat_core::ids::ThreadId;
+use deadheat_core::plain::Plain;
 use deadheat_core::race::{Block, HeldLock, LockSetId, LockSets, Race, RaceSink, Side};
 use deadheat_core::rule::Epoch;
 
 use crate::clock::blocks::Blocks;
 use crate::clock::lockset::LockTable;
 use crate::clock::order::Order;
-use crate::clock::vector::Clock;
+use crate::clock::threads::Thread;
 use crate::detector::Detector;
 use crate::registry::Options;
-use cache::{Cache, Entry};
-use cell::Cell;
+use cache::{Cache, Label, Table};
+use cell::Moment;
 use crowd::{Crowds, Member, Sort};
-use judge::{Findings, Judge};
-use moments::{How, Moments, SHORT};
+use judge::{Findings, Judge, repeats, step};
 use shadow::{Shadow, Visitor};
+use sites::{How, Site, Sites};
 
-/// The least number of moments or crowds made between two sweeps.
+/// The least number of sites and crowds made between two sweeps.
 const SWEEP_AT_LEAST: usize = 1 << 16;
-/// One moment may be made for this many cells between two sweeps: a sweep looks at each cell.
-const CELLS_PER_MOMENT: usize = 8;
+/// One of them may be made for this many cells between two sweeps: a sweep looks at each cell.
+const CELLS_FOR_ONE: usize = 8;
+/// So many cells fit the caches that are near to a processor.
+const CELLS_NEAR: usize = 1 << 16;
 /// A heap block that starts on such a boundary owns its last granule whole.
 const HEAP_GRANULE: u64 = 8;
 
@@ -56,14 +60,14 @@ pub struct Hb {
     order: Order,
     blocks: Blocks,
     shadow: Shadow,
-    moments: Moments,
+    sites: Sites,
     crowds: Crowds,
     cache: Cache,
     findings: Findings,
     all_pairs: bool,
     sweep_at_least: usize,
-    /// How many moments may be made before it is asked whether a sweep is due.
-    until_sweep: usize,
+    /// How many sites and crowds may be made before the next sweep.
+    sweep_at: usize,
     counts: Counts,
 }
 
@@ -88,22 +92,22 @@ impl Hb {
             order: Order::default(),
             blocks: Blocks::default(),
             shadow: Shadow::default(),
-            moments: Moments::default(),
+            sites: Sites::default(),
             crowds: Crowds::default(),
             cache: Cache::default(),
             findings: Findings::default(),
             all_pairs: options.all_pairs,
             sweep_at_least: SWEEP_AT_LEAST,
-            until_sweep: 1,
+            sweep_at: SWEEP_AT_LEAST,
             counts: Counts::default(),
         }
     }
 
-    /// Sweeps when this many moments were made since the last time, if that is more than it left.
-    /// Less memory, more time; the races are the same.
+    /// Sweeps when this many sites and crowds were made since the last time, if that is more than
+    /// it left. Less memory, more time; the races are the same.
     #[must_use]
-    pub fn sweeping_after(self, moments: usize) -> Self {
-        Self { sweep_at_least: moments, ..self }
+    pub fn sweeping_after(self, made: usize) -> Self {
+        Self { sweep_at_least: made, sweep_at: made, ..self }
     }
 
     /// What was counted so far.
@@ -122,58 +126,50 @@ impl Hb {
     #[must_use]
     pub fn memory(&self) -> usize {
         self.shadow.memory()
-            + self.moments.memory()
+            + self.sites.memory()
             + self.crowds.memory()
             + self.cache.memory()
             + self.order.threads.memory()
     }
 
-    /// The case that most accesses are: plain, of at most 16 bytes of one block that is cut at their
-    /// bounds, and ordered after what their cells remember. `false` if it is another, or if that
-    /// takes longer to find out. Cells that took the step by then take it again without effect.
+    /// Takes the plain accesses of a thread one after the other, as long as each is the case that
+    /// most are: bytes of one block that is cut at their bounds, and soon found not to race. Says how many it took; of the next, some cells may have taken the step
+    /// already, and take it again without effect.
     ///
     /// Its simple model is [`Self::judge`], which does the same for any access.
-    #[inline]
-    fn quick(&mut self, event: &Event, access: &Access) -> bool {
-        let word = is_aligned_word(access);
-        if !word && access.size.wrapping_sub(1) >= SHORT {
-            return false;
-        }
-        let how = if word { How::aligned(access) } else { How::of(access) };
-        let row = self.order.threads.acting(event.thread);
+    fn quick(&mut self, row: usize, accesses: &[Plain]) -> usize {
+        let clock = self.order.threads.now(row);
         let thread = self.order.threads.row(row);
-        let mut at = Cache::place(thread.slot, event, how);
-        if self.cache.find(at, event, thread.stretch, how).is_none() {
-            at ^= 1;
-            if self.cache.find(at, event, thread.stretch, how).is_none() {
-                at = self.place_of_new(row, event, access, how);
+        let now = Epoch { thread: thread.slot, clock };
+        let (slot, locks, clock) = (thread.slot, thread.locks, &thread.clock);
+        let table = self.cache.table(slot, row);
+        let (shadow, sites, crowds) = (&mut self.shadow, &mut self.sites, &mut self.crowds);
+        for (done, access) in accesses.iter().enumerate() {
+            let &Plain { address, place, stack, form } = access;
+            let Some(cells) = shadow.cells(address, form.size()) else { return done };
+            if cells.iter().all(|&cell| repeats(cell, form.writes(), now, clock, sites)) {
+                continue;
+            }
+            let how = How::of_power(access);
+            let label = Label::new(place, stack, how, locks);
+            let site = match table.find(label) {
+                Some(site) => site,
+                None => {
+                    let site = Site { slot, thread: thread.id, place, stack, locks, how };
+                    look_up(table, sites, label, site)
+                }
+            };
+            let sort = if form.writes() { Sort::PlainWrite } else { Sort::PlainRead };
+            let member = Member { moment: Moment::new(site, now.clock), slot, sort };
+            let ordered = cells.iter_mut().all(|cell| {
+                repeats(*cell, form.writes(), now, clock, sites)
+                    || step(cell, form.writes(), member, clock, sites, crowds)
+            });
+            if !ordered {
+                return done;
             }
         }
-        if word { self.quick_word(row, at, access) } else { self.quick_span(row, at, access) }
-    }
-
-    /// Where the moment of an access is in the cache after it was made.
-    #[cold]
-    fn place_of_new(&mut self, row: usize, event: &Event, access: &Access, how: How) -> usize {
-        self.moment(row, event, access);
-        // The thread may have moved to another slot.
-        Cache::place(self.order.threads.row(row).slot, event, how)
-    }
-
-    #[inline]
-    fn quick_word(&mut self, row: usize, at: usize, access: &Access) -> bool {
-        let Some(cell) = self.shadow.cell(access.address, access.size.trailing_zeros()) else {
-            return self.quick_span(row, at, access);
-        };
-        let (clock, entry) = (&self.order.threads.row(row).clock, self.cache.entry(at));
-        step(cell, entry, access.mode, clock, &self.moments, &mut self.crowds)
-    }
-
-    /// The same for bytes that have several cells.
-    fn quick_span(&mut self, row: usize, at: usize, access: &Access) -> bool {
-        let Some(cells) = self.shadow.cells(access.address, access.size) else { return false };
-        let (clock, entry) = (&self.order.threads.row(row).clock, self.cache.entry(at));
-        cells.iter_mut().all(|cell| step(cell, entry, access.mode, clock, &self.moments, &mut self.crowds))
+        accesses.len()
     }
 
     /// Any access. The thread has learned what it synchronises with.
@@ -181,20 +177,22 @@ impl Hb {
         if access.size == 0 {
             return;
         }
+        self.sweep_if_due();
         let moment = self.moment(row, event, access);
         let thread = self.order.threads.row(row);
-        let now = Member { moment, epoch: self.moments.epoch(moment), sort: Sort::of(access) };
+        let now = Member { moment, slot: thread.slot, sort: Sort::of(access) };
         self.findings.reset();
         let mut judge = Judge {
             now,
             clock: &thread.clock,
-            moments: &self.moments,
+            sites: &self.sites,
             crowds: &mut self.crowds,
             findings: &mut self.findings,
             all_pairs: self.all_pairs,
         };
-        match self.shadow.cell(access.address, access.size.trailing_zeros()) {
-            Some(cell) if is_aligned_word(access) => *cell = judge.visit(*cell, access.address),
+        let word = How::of(access).is_power();
+        match if word { self.shadow.cells(access.address, access.size) } else { None } {
+            Some([cell]) => *cell = judge.visit(*cell, access.address),
             _ => self.shadow.visit(access.address, access.end(), &mut judge),
         }
         if self.findings.overwrote_atomic {
@@ -205,32 +203,23 @@ impl Hb {
         }
     }
 
-    /// The moment of an access, made if need be.
-    fn moment(&mut self, row: usize, event: &Event, access: &Access) -> u32 {
-        let thread = self.order.threads.row(row);
+    /// The moment of an access.
+    fn moment(&mut self, row: usize, event: &Event, access: &Access) -> Moment {
+        let clock = self.order.threads.now(row);
+        let &Thread { slot, id: thread, locks, .. } = self.order.threads.row(row);
         let how = How::of(access);
-        let at = Cache::place(thread.slot, event, how);
-        match self.cache.find_beside(at, event, thread.stretch, how) {
-            Some(entry) => entry.moment,
-            None => self.new_moment(row, event, access, how),
+        let Event { place, stack, .. } = *event;
+        let site = Site { slot, thread, place, stack, locks, how };
+        if how.is_range() {
+            return Moment::new(self.sites.number_of_range(site, access), clock);
         }
-    }
-
-    fn new_moment(&mut self, row: usize, event: &Event, access: &Access, how: How) -> u32 {
-        self.until_sweep -= 1;
-        if self.until_sweep == 0 {
-            self.sweep_if_due();
-        }
-        let stretch = self.order.threads.stretch(row);
-        let thread = self.order.threads.row(row);
-        let epoch = Epoch { thread: thread.slot, clock: (stretch >> 32) as u32 };
-        let moment = self.moments.add(event, access, how, epoch, thread.locks);
-        // A range is told apart by its address too. All pairs need more than one write and one
-        // read of a byte, so nothing is quick there.
-        if !how.is_range() && !self.all_pairs {
-            self.cache.keep(Cache::place(thread.slot, event, how), event, stretch, how, moment);
-        }
-        moment
+        let label = Label::new(place, stack, how, locks);
+        let table = self.cache.table(slot, row);
+        let site = match table.find(label) {
+            Some(site) => site,
+            None => look_up(table, &mut self.sites, label, site),
+        };
+        Moment::new(site, clock)
     }
 
     #[cold]
@@ -244,44 +233,45 @@ impl Hb {
             if self.blocks.is_benign(address) {
                 continue;
             }
-            let earlier = self.moments.side(partner.moment, address);
+            let earlier = self.sites.side(partner.moment, address);
             let race = Race { earlier, later, address, block: self.blocks.around(address) };
             self.counts.races += 1;
             sink.race(&race, &Held { locks: &self.order.locks, blocks: &self.blocks });
         }
     }
 
-    /// Sweeps what no cell names any more, if enough was made since the last time; otherwise
-    /// looks when to ask again.
+    /// Sweeps what no cell names any more, if enough was made since the last time.
+    #[inline]
     fn sweep_if_due(&mut self) {
-        let cells = self.shadow.len() / CELLS_PER_MOMENT;
-        let lacking =
-            |(made, left): (usize, usize)| self.sweep_at_least.max(left).max(cells).saturating_sub(made);
-        let lacking = lacking(self.moments.made_and_left()).min(lacking(self.crowds.made_and_left()));
-        // Crowds are not counted one by one here: half of what lacks is asked for again soon.
-        self.until_sweep = (lacking / 2).max(1);
-        if lacking > 0 {
-            return;
+        let made = self.sites.made_and_left().0 + self.crowds.made_and_left().0;
+        if made >= self.sweep_at {
+            self.sweep();
         }
+    }
+
+    #[cold]
+    fn sweep(&mut self) {
         let mut crowds = self.crowds.marks();
-        let mut moments = self.moments.marks();
+        let mut sites = self.sites.marks();
         self.shadow.for_each(|cell| match cell.as_crowd() {
             Some(crowd) => {
                 if crowds.mark(crowd) {
                     self.crowds.members(crowd).iter().for_each(|member| {
-                        moments.mark(member.moment);
+                        sites.mark(member.moment.site());
                     });
                 }
             }
             None => {
-                moments.mark(cell.write());
-                moments.mark(cell.read());
+                sites.mark(cell.write().site());
+                sites.mark(cell.read().site());
             }
         });
         self.crowds.sweep(&crowds);
-        self.moments.sweep(&moments);
+        self.sites.sweep(&sites);
         self.cache.clear();
         self.counts.sweeps += 1;
+        let left = self.sites.made_and_left().1 + self.crowds.made_and_left().1;
+        self.sweep_at = self.sweep_at_least.max(left).max(self.shadow.len() / CELLS_FOR_ONE);
     }
 
     /// Everything but plain accesses.
@@ -349,39 +339,13 @@ impl Hb {
     }
 }
 
-/// Steps one cell on by a moment, if nothing races and that is soon found out.
-#[inline(always)]
-fn step(
-    cell: &mut Cell,
-    entry: &mut Entry,
-    mode: Mode,
-    clock: &Clock,
-    moments: &Moments,
-    crowds: &mut Crowds,
-) -> bool {
-    let old = *cell;
-    if old == entry.from {
-        *cell = entry.to;
-        return true;
-    }
-    if let Some(new) = moments.succeed(old, entry.moment, mode, clock) {
-        *cell = new;
-        (entry.from, entry.to) = (old, new);
-        return true;
-    }
-    let Some(new) = crowds.clean_step(old, entry.moment) else { return false };
-    *cell = new;
-    if crowds.is_fixed(old) && crowds.is_fixed(new) {
-        (entry.from, entry.to) = (old, new);
-    }
-    true
-}
-
-/// Whether an access is of 1, 2, 4 or 8 bytes at a multiple of its size.
-#[inline]
-fn is_aligned_word(access: &Access) -> bool {
-    let below = access.size.wrapping_sub(1);
-    below < 8 && (access.size | access.address) & below == 0
+/// The number of a site that its slot's table does not know.
+#[cold]
+#[inline(never)]
+fn look_up(table: &mut Table, sites: &mut Sites, label: Label, site: Site) -> u32 {
+    let (number, new) = sites.number(site);
+    table.keep(label, number, new);
+    number
 }
 
 /// The bytes that a block owns: a heap block on a granule's boundary owns its last granule
@@ -411,15 +375,32 @@ impl LockSets for Held<'_> {
 }
 
 impl Detector for Hb {
-    #[inline]
     fn step(&mut self, event: &Event, sink: &mut dyn RaceSink) {
-        if let Op::Access(access) = &event.op {
-            self.counts.accesses += 1;
-            if access.atomic.is_none() && !self.all_pairs && self.quick(event, access) {
-                return;
-            }
-        }
+        self.counts.accesses += u64::from(matches!(event.op, Op::Access(_)));
         self.rare(event, sink);
+    }
+
+    fn plain(&mut self, thread: ThreadId, mut accesses: &[Plain], sink: &mut dyn RaceSink) {
+        self.counts.accesses += accesses.len() as u64;
+        self.sweep_if_due();
+        while let Some(first) = accesses.first() {
+            let row = self.order.threads.acting(thread);
+            let taken = if self.all_pairs { 0 } else { self.quick(row, accesses) };
+            if taken == 0 {
+                self.judge(row, &first.event(thread), &first.access(), sink);
+            }
+            accesses = &accesses[taken.max(1)..];
+        }
+    }
+
+    /// Fetches the cells into the processor's caches, where they would not be anyway.
+    fn coming(&mut self, accesses: &[Plain]) {
+        if self.shadow.len() < CELLS_NEAR {
+            return;
+        }
+        let sum =
+            accesses.iter().fold(0, |sum: u64, access| sum.wrapping_add(self.shadow.touch(access.address)));
+        std::hint::black_box(sum);
     }
 
     fn finish(&mut self, _: &mut dyn RaceSink) {}

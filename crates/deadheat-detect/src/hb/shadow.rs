@@ -1,15 +1,15 @@
 //! The shadow: from an address to the cell of its byte.
 //!
-//! Memory is cut into pages of 4096 bytes and these into blocks of 256. A block is either *whole*
-//! (one cell for all its bytes) or cut into granules of 8, 4, 2 or 1 bytes, the coarsest that
-//! the accesses to it allowed. An access that fits no granule boundary has its blocks cut finer
-//! first; so every byte of a cell has the same past, and what a cell says holds of each byte.
-//! Range operations touch one cell for each whole block. Pages that only ever were part of a
-//! large range have no cells at all: their past is kept once, as an interval of `background`.
+//! Memory is cut into blocks of 128 bytes. A block is *absent*, *whole* (one cell for all its
+//! bytes), or cut into granules of 8, 4, 2 or 1 bytes, the coarsest that the accesses to it
+//! allowed. An access that fits no granule boundary has its blocks cut finer first; so every
+//! byte of a cell has the same past, and what a cell says holds of each byte. Range operations
+//! touch one cell for each whole block. Absent blocks that were part of a large range have no
+//! cells at all: their past is kept once, as an interval of `background`.
 //!
-//! Invariants: a page exists for each address with a cell; the background says nothing about
-//! pages that exist. A cell that is copied is announced as shared, because a crowd that only
-//! one cell names is changed in place; a cell of the background always counts as shared.
+//! Invariants: what `background` says counts for absent blocks only. A cell that is copied is
+//! announced as shared, because a crowd that only one cell names is changed in place; a cell of
+//! the background always counts as shared.
 
 use std::collections::BTreeMap;
 
@@ -17,51 +17,65 @@ use rustc_hash::FxHashMap;
 
 use super::cell::Cell;
 
-const PAGE_LOG2: u32 = 12;
-const PAGE: u64 = 1 << PAGE_LOG2;
-const BLOCK_LOG2: u32 = 8;
+const BLOCK_LOG2: u32 = 7;
 const BLOCK: u64 = 1 << BLOCK_LOG2;
-const BLOCKS_PER_PAGE: usize = (PAGE / BLOCK) as usize;
 /// The coarsest granule of a block that is not whole: 8 bytes.
 const COARSEST_LOG2: u32 = 3;
 /// Cells are handed out in units of this many: a block at the coarsest granule.
 const UNIT: usize = (BLOCK >> COARSEST_LOG2) as usize;
-/// Pages are found through tables of this many.
-const REGION_LOG2: u32 = 9;
-const REGION: usize = 1 << REGION_LOG2;
-/// The number of pages that are found without hashing.
-const RECENT: usize = 1 << 10;
-/// A range at least this long leaves pages that do not exist yet to the background.
+/// The layouts of this many blocks lie together.
+const BLOCKS_LOG2: u32 = 10;
+const BLOCKS: usize = 1 << BLOCKS_LOG2;
+/// So many bytes of memory make a region.
+const REGION_LOG2: u32 = BLOCK_LOG2 + BLOCKS_LOG2;
+/// The number of regions that are found without hashing.
+const RECENT: usize = 1 << 9;
+/// A range at least this long leaves absent blocks to the background.
 pub(crate) const LARGE: u64 = 1 << 16;
 
-const NO_PAGE: u32 = u32::MAX;
-
-/// How a block is laid out: 0 if it is whole; else 1 + log2 of its granule in the low three
-/// bits, and above them the number of the first unit of its cells.
+/// How a block is laid out: 0 if it is absent; else in the low three bits 1 + log2 of its
+/// granule, or [`Layout::WHOLE`], and above them the number of the first unit of its cells, or
+/// of its whole cell.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 struct Layout(u32);
 
 impl Layout {
-    const WHOLE: Layout = Layout(0);
+    const ABSENT: Layout = Layout(0);
+    const WHOLE: u32 = 7;
 
     fn new(granule_log2: u32, unit: usize) -> Self {
-        assert!(unit < 1 << 29, "more than 128 GiB of shadow cells");
-        Self((unit as u32) << 3 | (granule_log2 + 1))
+        Self::tagged(granule_log2 + 1, unit)
+    }
+
+    fn whole(number: usize) -> Self {
+        Self::tagged(Self::WHOLE, number)
+    }
+
+    fn tagged(tag: u32, number: usize) -> Self {
+        assert!(number < 1 << 29, "more than 128 GiB of shadow cells");
+        Self((number as u32) << 3 | tag)
     }
 
     #[inline]
-    fn has_granule(self, log2: u32) -> bool {
-        self.0 & 7 == log2 + 1
+    fn tag(self) -> u32 {
+        self.0 & 7
     }
 
+    /// The granule, if the block is cut.
     #[inline]
     fn granule_log2(self) -> Option<u32> {
-        (self.0 & 7).checked_sub(1)
+        let log2 = self.tag().wrapping_sub(1);
+        (log2 <= COARSEST_LOG2).then_some(log2)
+    }
+
+    #[inline]
+    fn number(self) -> usize {
+        (self.0 >> 3) as usize
     }
 
     #[inline]
     fn first_cell(self) -> usize {
-        (self.0 >> 3) as usize * UNIT
+        self.number() * UNIT
     }
 }
 
@@ -97,11 +111,12 @@ impl<F: FnMut(Cell)> Visitor for Clear<F> {
 /// All cells.
 #[derive(Debug)]
 pub(crate) struct Shadow {
+    /// Regions and where their layouts begin.
     recent: Box<[(u64, u32); RECENT]>,
     regions: FxHashMap<u64, u32>,
-    tables: Vec<[u32; REGION]>,
     layouts: Vec<Layout>,
     wholes: Vec<Cell>,
+    free_wholes: Vec<u32>,
     cells: Vec<Cell>,
     free: [Vec<u32>; COARSEST_LOG2 as usize + 1],
     background: BTreeMap<u64, (u64, Cell)>,
@@ -112,9 +127,9 @@ impl Default for Shadow {
         Self {
             recent: Box::new([(u64::MAX, 0); RECENT]),
             regions: FxHashMap::default(),
-            tables: Vec::new(),
             layouts: Vec::new(),
             wholes: Vec::new(),
+            free_wholes: Vec::new(),
             cells: Vec::new(),
             free: Default::default(),
             background: BTreeMap::new(),
@@ -123,29 +138,34 @@ impl Default for Shadow {
 }
 
 impl Shadow {
-    /// The one cell of an aligned access of `1 << log2` bytes, if its block has that granule.
-    #[inline]
-    pub(crate) fn cell(&mut self, address: u64, log2: u32) -> Option<&mut Cell> {
-        let (page, number) = self.recent[recent(address)];
-        let number = if page == address >> PAGE_LOG2 { number } else { self.existing(address)? };
-        let layout = self.layouts[block_of(number, address)];
-        if !layout.has_granule(log2) {
-            return None;
-        }
-        self.cells.get_mut(layout.first_cell() + ((address % BLOCK) >> log2) as usize)
-    }
-
-    /// The cells of an access within one block, if that has a granule that fits its bounds.
+    /// The cells of an access of 1, 2, 4, 8 or 16 bytes, if its block is cut at its bounds.
+    #[inline(always)]
     pub(crate) fn cells(&mut self, address: u64, size: u64) -> Option<&mut [Cell]> {
-        let number = self.existing(address)?;
-        let layout = self.layouts[block_of(number, address)];
-        let log2 = layout.granule_log2()?;
+        let (region, first) = self.recent[recent(address)];
+        let first = if region == address >> REGION_LOG2 { first } else { self.look_up(address)? };
+        let layout = self.layouts[block_of(first, address)];
+        let log2 = layout.tag().wrapping_sub(1);
         let within = address % BLOCK;
-        if (address | size) & ((1 << log2) - 1) != 0 || within + size > BLOCK {
+        // An access that is aligned ends in its block, and where a granule of its size or less does.
+        let crosses =
+            address & (size - 1) != 0 && (within + size > BLOCK || address & ((1 << (log2 & 7)) - 1) != 0);
+        if log2 > COARSEST_LOG2 || size >> log2 == 0 || crosses {
             return None;
         }
         let first = layout.first_cell() + (within >> log2) as usize;
         self.cells.get_mut(first..first + (size >> log2) as usize)
+    }
+
+    /// What the first cell of an access says, as a number that means nothing: asking fetches it.
+    #[inline]
+    pub(crate) fn touch(&self, address: u64) -> u64 {
+        let (region, first) = self.recent[recent(address)];
+        if region != address >> REGION_LOG2 {
+            return 0;
+        }
+        let layout = self.layouts[block_of(first, address)];
+        let within = (address % BLOCK) >> (layout.tag().wrapping_sub(1) & COARSEST_LOG2);
+        self.cells.get(layout.first_cell() + within as usize).map_or(0, |cell| cell.bits())
     }
 
     /// Visits the cells of the bytes from `start` to `end`, cutting blocks where needed.
@@ -153,8 +173,8 @@ impl Shadow {
         if end.saturating_sub(start) < LARGE {
             return self.visit_blocks(start, end, visitor);
         }
-        let first = start.next_multiple_of(PAGE);
-        let last = end & !(PAGE - 1);
+        let first = start.next_multiple_of(BLOCK);
+        let last = end & !(BLOCK - 1);
         self.visit_blocks(start, first, visitor);
         self.visit_existing(first, last, visitor);
         self.visit_background(first, last, visitor);
@@ -163,11 +183,11 @@ impl Shadow {
 
     /// The bytes from `start` to `end` get a new life: they have no past.
     pub(crate) fn clear(&mut self, start: u64, end: u64, share: impl FnMut(Cell)) {
-        // A background that sticks out stays: pages at either end take it over first.
-        let (first, last) = (start.checked_next_multiple_of(PAGE).unwrap_or(end), end & !(PAGE - 1));
+        // A background that sticks out stays: blocks at either end take it over first.
+        let (first, last) = (start.checked_next_multiple_of(BLOCK).unwrap_or(end), end & !(BLOCK - 1));
         for edge in [start, end] {
-            if edge % PAGE != 0 && self.background_at(edge & !(PAGE - 1)) != Cell::EMPTY {
-                self.page(edge);
+            if edge % BLOCK != 0 && self.background_at(edge & !(BLOCK - 1)) != Cell::EMPTY {
+                self.block(edge);
             }
         }
         if first < last {
@@ -195,32 +215,37 @@ impl Shadow {
     pub(crate) fn memory(&self) -> usize {
         (self.wholes.capacity() + self.cells.capacity()) * size_of::<Cell>()
             + self.layouts.capacity() * size_of::<Layout>()
-            + self.tables.capacity() * size_of::<[u32; REGION]>()
     }
 
     fn visit_blocks(&mut self, mut start: u64, end: u64, visitor: &mut impl Visitor) {
         while start < end {
             // The last block of the address space has no end that can be written down.
             let stop = ((start & !(BLOCK - 1)).saturating_add(BLOCK)).min(end);
-            let page = self.page(start);
-            self.visit_block(block_of(page, start), start, stop, visitor);
+            let block = self.block(start);
+            self.visit_block(block, start, stop, visitor);
             start = stop;
         }
     }
 
-    /// Visits the bytes of a block from `start` to `stop`.
+    /// Visits the bytes of a block, which is not absent, from `start` to `stop`.
     fn visit_block(&mut self, block: usize, start: u64, stop: u64, visitor: &mut impl Visitor) {
         let whole = stop - start == BLOCK;
-        if self.layouts[block] == Layout::WHOLE && whole {
-            self.wholes[block] = visitor.visit(self.wholes[block], start);
-            return;
+        let layout = self.layouts[block];
+        if whole && visitor.only_clears() {
+            return self.drop_block(block);
         }
-        if self.layouts[block] == Layout::WHOLE && self.wholes[block] == Cell::EMPTY && visitor.only_clears()
-        {
-            return;
+        if layout.tag() == Layout::WHOLE {
+            let cell = &mut self.wholes[layout.number()];
+            if whole {
+                *cell = visitor.visit(*cell, start);
+                return;
+            }
+            if *cell == Cell::EMPTY && visitor.only_clears() {
+                return;
+            }
         }
         let needed = (start | stop | 1 << COARSEST_LOG2).trailing_zeros();
-        let granule = match self.layouts[block].granule_log2() {
+        let granule = match layout.granule_log2() {
             Some(have) if have <= needed => have,
             _ => self.cut(block, needed, visitor),
         };
@@ -248,50 +273,43 @@ impl Shadow {
         }
     }
 
-    /// Visits the pages that exist between `start` and `end`.
+    /// Visits the blocks between `start` and `end` that are not absent.
     fn visit_existing(&mut self, start: u64, end: u64, visitor: &mut impl Visitor) {
         if start >= end {
             return;
         }
-        let first = start >> PAGE_LOG2 >> REGION_LOG2;
-        let last = (end - 1) >> PAGE_LOG2 >> REGION_LOG2;
+        let (first, last) = (start >> REGION_LOG2, (end - 1) >> REGION_LOG2);
         if last - first < self.regions.len() as u64 {
             for region in first..=last {
-                if let Some(&table) = self.regions.get(&region) {
-                    self.visit_region(region, table, start, end, visitor);
+                if let Some(&layouts) = self.regions.get(&region) {
+                    self.visit_region(region, layouts, start, end, visitor);
                 }
             }
             return;
         }
         let mut inside: Vec<(u64, u32)> =
-            self.regions.iter().map(|(&region, &table)| (region, table)).collect();
+            self.regions.iter().map(|(&region, &layouts)| (region, layouts)).collect();
         inside.retain(|(region, _)| (first..=last).contains(region));
         inside.sort_unstable();
-        for (region, table) in inside {
-            self.visit_region(region, table, start, end, visitor);
+        for (region, layouts) in inside {
+            self.visit_region(region, layouts, start, end, visitor);
         }
     }
 
-    fn visit_region(&mut self, region: u64, table: u32, start: u64, end: u64, visitor: &mut impl Visitor) {
-        let base = region << REGION_LOG2;
-        let first = (start >> PAGE_LOG2).max(base);
-        let last = ((end - 1) >> PAGE_LOG2).min(base + REGION as u64 - 1);
-        for page in first..=last {
-            let number = self.tables[table as usize][(page - base) as usize];
-            if number == NO_PAGE {
-                continue;
+    fn visit_region(&mut self, region: u64, layouts: u32, start: u64, end: u64, visitor: &mut impl Visitor) {
+        let mut at = start.max(region << REGION_LOG2);
+        let stop = end.min((region << REGION_LOG2 | ((1 << REGION_LOG2) - 1)).saturating_add(1));
+        while at < stop {
+            let block_stop = (at | (BLOCK - 1)).saturating_add(1).min(stop);
+            let block = block_of(layouts, at);
+            if self.layouts[block] != Layout::ABSENT {
+                self.visit_block(block, at, block_stop, visitor);
             }
-            let mut at = start.max(page << PAGE_LOG2);
-            let stop = end.min((page << PAGE_LOG2 | (PAGE - 1)).saturating_add(1));
-            while at < stop {
-                let block_stop = (at | (BLOCK - 1)).saturating_add(1).min(stop);
-                self.visit_block(block_of(number, at), at, block_stop, visitor);
-                at = block_stop;
-            }
+            at = block_stop;
         }
     }
 
-    /// Visits the background between two page boundaries, making it where there is none.
+    /// Visits the background between two block boundaries, making it where there is none.
     fn visit_background(&mut self, start: u64, end: u64, visitor: &mut impl Visitor) {
         if start >= end {
             return;
@@ -316,7 +334,7 @@ impl Shadow {
         }
     }
 
-    /// Takes the background between two page boundaries out; what was there, in order.
+    /// Takes the background between two block boundaries out; what was there, in order.
     fn carve_background(&mut self, start: u64, end: u64) -> Vec<(u64, u64, Cell)> {
         let before = self.background.range(..start).next_back().map(|(&from, &(to, _))| (from, to));
         let first = before.filter(|&(_, to)| to > start).map_or(start, |(from, _)| from);
@@ -336,47 +354,44 @@ impl Shadow {
         taken
     }
 
-    fn background_at(&self, page: u64) -> Cell {
-        match self.background.range(..=page).next_back() {
-            Some((_, &(end, cell))) if page < end => cell,
+    fn background_at(&self, block: u64) -> Cell {
+        match self.background.range(..=block).next_back() {
+            Some((_, &(end, cell))) if block < end => cell,
             _ => Cell::EMPTY,
         }
     }
 
-    /// The number of the page that holds an address, if there is one.
-    fn existing(&mut self, address: u64) -> Option<u32> {
-        let page = address >> PAGE_LOG2;
-        let (known, number) = self.recent[recent(address)];
-        if known == page {
-            return Some(number);
-        }
-        let table = *self.regions.get(&(page >> REGION_LOG2))?;
-        let number = self.tables[table as usize][page as usize % REGION];
-        if number == NO_PAGE {
-            return None;
-        }
-        self.recent[recent(address)] = (page, number);
-        Some(number)
+    /// Where the layouts of an address's region begin, if there are any.
+    #[inline(never)]
+    fn look_up(&mut self, address: u64) -> Option<u32> {
+        let region = address >> REGION_LOG2;
+        let first = *self.regions.get(&region)?;
+        self.recent[recent(address)] = (region, first);
+        Some(first)
     }
 
-    /// The number of the page that holds an address, made if need be.
-    fn page(&mut self, address: u64) -> u32 {
-        if let Some(number) = self.existing(address) {
-            return number;
+    /// The block that holds an address; an absent one becomes whole.
+    fn block(&mut self, address: u64) -> usize {
+        let region = address >> REGION_LOG2;
+        let (known, first) = self.recent[recent(address)];
+        let first = if known == region {
+            first
+        } else {
+            let Self { regions, layouts, .. } = self;
+            let first = *regions.entry(region).or_insert_with(|| {
+                let first = layouts.len();
+                layouts.resize(first + BLOCKS, Layout::ABSENT);
+                u32::try_from(first).expect("more than 500 GiB of memory")
+            });
+            self.recent[recent(address)] = (region, first);
+            first
+        };
+        let block = block_of(first, address);
+        if self.layouts[block] == Layout::ABSENT {
+            let cell = self.background_at(address & !(BLOCK - 1));
+            self.layouts[block] = self.take_whole(cell);
         }
-        let page = address >> PAGE_LOG2;
-        let Self { regions, tables, .. } = self;
-        let table = *regions.entry(page >> REGION_LOG2).or_insert_with(|| {
-            tables.push([NO_PAGE; REGION]);
-            tables.len() as u32 - 1
-        });
-        let number = (self.layouts.len() / BLOCKS_PER_PAGE) as u32;
-        self.tables[table as usize][page as usize % REGION] = number;
-        let cell = self.background_at(page << PAGE_LOG2);
-        self.layouts.resize(self.layouts.len() + BLOCKS_PER_PAGE, Layout::WHOLE);
-        self.wholes.resize(self.wholes.len() + BLOCKS_PER_PAGE, cell);
-        self.recent[recent(address)] = (page, number);
-        number
+        block
     }
 
     /// Cuts a block into granules of at most `1 << log2` bytes; the granule that it then has.
@@ -388,7 +403,8 @@ impl Shadow {
         let first = new.first_cell();
         match old.granule_log2() {
             None => {
-                let cell = std::mem::take(&mut self.wholes[block]);
+                let cell = std::mem::take(&mut self.wholes[old.number()]);
+                self.free_wholes.push(old.number() as u32);
                 visitor.share(cell);
                 self.cells[first..first + count].fill(cell);
             }
@@ -409,9 +425,31 @@ impl Shadow {
     /// A block whose cells are all alike becomes whole.
     fn make_whole(&mut self, block: usize) {
         let layout = self.layouts[block];
-        self.wholes[block] = self.cells[layout.first_cell()];
-        self.layouts[block] = Layout::WHOLE;
+        let cell = self.cells[layout.first_cell()];
+        self.layouts[block] = self.take_whole(cell);
         self.give_units(layout);
+    }
+
+    /// A block becomes absent; no background may be there.
+    fn drop_block(&mut self, block: usize) {
+        let layout = std::mem::take(&mut self.layouts[block]);
+        if layout.tag() == Layout::WHOLE {
+            self.wholes[layout.number()] = Cell::EMPTY;
+            self.free_wholes.push(layout.number() as u32);
+        }
+        self.give_units(layout);
+    }
+
+    fn take_whole(&mut self, cell: Cell) -> Layout {
+        let number = match self.free_wholes.pop() {
+            Some(number) => number as usize,
+            None => {
+                self.wholes.push(Cell::EMPTY);
+                self.wholes.len() - 1
+            }
+        };
+        self.wholes[number] = cell;
+        Layout::whole(number)
     }
 
     fn take_units(&mut self, log2: u32) -> usize {
@@ -433,10 +471,11 @@ impl Shadow {
 
 #[inline]
 fn recent(address: u64) -> usize {
-    (address >> PAGE_LOG2) as usize % RECENT
+    (address >> REGION_LOG2) as usize % RECENT
 }
 
+/// The index of the layout of an address's block, if its region's layouts begin at `first`.
 #[inline]
-fn block_of(page: u32, address: u64) -> usize {
-    page as usize * BLOCKS_PER_PAGE + ((address >> BLOCK_LOG2) as usize % BLOCKS_PER_PAGE)
+fn block_of(first: u32, address: u64) -> usize {
+    first as usize + (address >> BLOCK_LOG2) as usize % BLOCKS
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use deadheat_core::event::{Event, Op};
 use deadheat_core::ids::PlaceId;
+use deadheat_core::plain::{Form, Plain};
 use deadheat_core::race::{HeldLock, LockSets, Race, RaceSink, Side};
 use deadheat_detect::hb::Hb;
 use deadheat_detect::oracle::Oracle;
@@ -20,6 +21,15 @@ impl RaceSink for Keep {
     fn race(&mut self, race: &Race, locks: &dyn LockSets) {
         let held = |side: &Side| locks.locks(side.locks).to_vec();
         self.races.push((self.now, *race, held(&race.earlier), held(&race.later)));
+    }
+}
+
+/// A race with the locks of its sides.
+type Told = (Race, Vec<HeldLock>, Vec<HeldLock>);
+
+impl Keep {
+    fn told(&self) -> Vec<Told> {
+        self.races.iter().cloned().map(|(_, race, earlier, later)| (race, earlier, later)).collect()
     }
 }
 
@@ -47,8 +57,10 @@ fn compare(events: &[Event]) -> usize {
 
     // With as many sweeps as possible, too: they must not show. Short traces have no use for them.
     let sweeping = (events.len() > 6).then(|| Hb::new(Options::default()).sweeping_after(1));
-    for hb in [Some(Hb::new(Options::default())), sweeping].into_iter().flatten() {
+    for (hb, in_bulk) in [(Some(Hb::new(Options::default())), hb_again(1 << 16)), (sweeping, hb_again(1))] {
+        let Some(hb) = hb else { continue };
         let (one, counted) = run(events, hb);
+        assert_eq!(run_in_bulk(events, in_bulk), (one.told(), counted), "the same in bulk");
         let found: BTreeSet<usize> = one.races.iter().map(|&(at, ..)| at).collect();
         assert_eq!(found, racy, "the racy events");
         assert_eq!(counted, racy.len() as u64, "the count of racy events");
@@ -92,6 +104,38 @@ fn run(events: &[Event], mut hb: Hb) -> (Keep, u64) {
     }
     hb.finish(&mut keep);
     (keep, hb.counts().racy_events)
+}
+
+fn hb_again(sweeping: usize) -> Hb {
+    Hb::new(Options::default()).sweeping_after(sweeping)
+}
+
+/// The same with plain accesses of a thread that follow each other taken at once: the races and
+/// the count of racy events.
+fn run_in_bulk(events: &[Event], mut hb: Hb) -> (Vec<Told>, u64) {
+    let mut keep = Keep::default();
+    let plain = |event: &Event| match event.op {
+        Op::Access(access) => Form::of(&access).map(|form| Plain {
+            address: access.address,
+            place: event.place,
+            stack: event.stack,
+            form,
+        }),
+        _ => None,
+    };
+    for group in events
+        .chunk_by(|one, next| one.thread == next.thread && plain(one).is_some() && plain(next).is_some())
+    {
+        match group.iter().map(plain).collect::<Option<Vec<Plain>>>() {
+            Some(accesses) => {
+                hb.coming(&accesses);
+                hb.plain(group[0].thread, &accesses, &mut keep);
+            }
+            None => hb.step(&group[0], &mut keep),
+        }
+    }
+    hb.finish(&mut keep);
+    (keep.told(), hb.counts().racy_events)
 }
 
 /// A told race is one of the oracle's, told with the accesses and the locks that were there.
