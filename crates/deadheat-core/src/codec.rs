@@ -122,6 +122,8 @@ pub struct Place {
     previous: u32,
     /// The last address of any event.
     address: u64,
+    /// The last address of an event with a stamp.
+    stamped: u64,
 }
 
 /// Up to eight bytes of a record, the first in the lowest byte.
@@ -272,13 +274,14 @@ impl Predictor {
     #[must_use]
     #[inline(always)]
     pub fn resume(&self) -> Place {
-        Place { previous: self.previous, address: self.address[0] }
+        Place { previous: self.previous, address: self.address[0], stamped: self.address[1] }
     }
 
     /// Ends what [`Self::resume`] began.
     #[inline(always)]
     pub fn pause(&mut self, place: Place) {
-        (self.previous, self.address[0]) = (place.previous, place.address);
+        self.previous = place.previous;
+        self.address = [place.address, place.stamped];
     }
 
     /// Takes up to `count` records that are `10000000` and nothing more: events and calls of the
@@ -348,7 +351,8 @@ impl Predictor {
     /// Decodes the record at the front of `bytes` if it is an event or a call of a slot that is
     /// defined already and whose address takes less than eight bytes.
     ///
-    /// `None`, and nothing changed, if [`Self::decode`] is needed.
+    /// `None`, and nothing changed, if
+    /// [`Self::decode`] is needed.
     #[inline(always)]
     pub fn decode_known(&mut self, place: &mut Place, bytes: &[u8; 16]) -> Option<Stored> {
         let (near, far) = (u64::from_le_bytes(*bytes.first_chunk()?), bytes[2..].first_chunk()?);
@@ -359,14 +363,18 @@ impl Predictor {
         let (index, wide, at) = if first & tag::EVENT != 0 { (expected, near, 1) } else { (named, far, 3) };
         let slot = self.slots.get_mut(index)?;
         let (head, extra) = (wide as u8, (wide >> 4 & 7) as usize);
-        let call = slot.key >> 60 == 4;
-        let odd = first < tag::GOTO || slot.key == 0 || head & tag::EVENT == 0;
-        if odd || extra == 7 || call && head != tag::EVENT {
+        let (call, stamped) = (slot.key >> 60 == 4, slot.key >> 61 == 1);
+        // A slot that is not defined has the key 0; a head from `SHORT_HEADS` on has eight bytes.
+        const SHORT_HEADS: u8 = 7 << 4;
+        let odd = (first < tag::GOTO)
+            | (slot.key == 0)
+            | (head.wrapping_sub(tag::EVENT) >= SHORT_HEADS)
+            | (call & (head != tag::EVENT));
+        if odd {
             return None;
         }
         let value = (wide >> 8 & ((1 << (8 * extra)) - 1)) << 3 | u64::from(head & 7);
-        let stamped = slot.key >> 61 == 1;
-        let beside = if stamped { self.address[1] } else { place.address };
+        let beside = if stamped { place.stamped } else { place.address };
         let base = if head & 8 != 0 { beside } else { slot.last };
         let moved = base.wrapping_add(unzigzag(value) << (slot.shift & 63));
         let ahead = slot.last.wrapping_add(slot.stride);
@@ -374,13 +382,12 @@ impl Predictor {
         // A call slot's address and stride stay zero.
         slot.stride = address.wrapping_sub(slot.last);
         slot.last = address;
-        if stamped {
-            self.address[1] = address;
-        }
+        place.stamped = if stamped { address } else { place.stamped };
         place.address = if call { place.address } else { address };
+        let kind = Key(slot.key).kind();
         self.slots[place.previous as usize % SLOTS].next = index as u32;
         place.previous = index as u32;
-        Some(Stored { slot: index as u32, call, address, len: at + extra })
+        Some(Stored { slot: index as u32, kind, address, len: at + extra })
     }
 
     /// Decodes the record at the front of `bytes`.
@@ -552,8 +559,8 @@ pub struct Decoded {
 pub struct Stored {
     /// The slot.
     pub slot: u32,
-    /// It is a call: the slot's key holds the call site.
-    pub call: bool,
+    /// What the slot makes.
+    pub kind: Kind,
     /// The address, if it is no call.
     pub address: u64,
     /// How many bytes it took, the event's numbers apart.

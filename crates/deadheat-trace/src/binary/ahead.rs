@@ -134,6 +134,14 @@ impl Ahead {
         self.others.push(Other { at: self.count, due, what });
     }
 
+    /// Adds an event behind `count` plain accesses, while their room is lent; says whether there
+    /// is room for more.
+    #[inline(always)]
+    pub(super) fn event(&mut self, count: usize, due: Due, event: Event) -> bool {
+        self.others.push(Other { at: count, due, what: What::Event(event) });
+        self.others.len() < OTHERS
+    }
+
     /// Notes that a record was read that is no event, behind `count` plain accesses.
     #[inline(always)]
     pub(super) fn solidify(&mut self, count: usize) {
