@@ -29,6 +29,8 @@
 //! Invariant: a zeroed [`Predictor`] is a fresh one, so that the runtime can use zero pages.
 //! An event is decodable once its first byte is not zero, so a writer stores that byte last.
 
+use core::hint::select_unpredictable;
+
 use crate::kind::{Class, Kind};
 
 /// Number of slots of a stream's table; a power of two that 14 bits can name.
@@ -360,7 +362,10 @@ impl Predictor {
         let first = near as u8;
         let expected = self.slots[place.previous as usize % SLOTS].next as usize % SLOTS;
         let named = (near << 8 & 0x3f00 | near >> 8 & 0xff) as usize;
-        let (index, wide, at) = if first & tag::EVENT != 0 { (expected, near, 1) } else { (named, far, 3) };
+        let predicted = first & tag::EVENT != 0;
+        let index = select_unpredictable(predicted, expected, named);
+        let wide = select_unpredictable(predicted, near, far);
+        let at = 3 - 2 * usize::from(predicted);
         let slot = self.slots.get_mut(index)?;
         let (head, extra) = (wide as u8, (wide >> 4 & 7) as usize);
         let (call, stamped) = (slot.key >> 60 == 4, slot.key >> 61 == 1);
@@ -375,10 +380,10 @@ impl Predictor {
         }
         let value = (wide >> 8 & ((1 << (8 * extra)) - 1)) << 3 | u64::from(head & 7);
         let beside = if stamped { place.stamped } else { place.address };
-        let base = if head & 8 != 0 { beside } else { slot.last };
+        let base = select_unpredictable(head & 8 != 0, beside, slot.last);
         let moved = base.wrapping_add(unzigzag(value) << (slot.shift & 63));
         let ahead = slot.last.wrapping_add(slot.stride);
-        let address = if head == tag::EVENT { ahead } else { moved };
+        let address = select_unpredictable(head == tag::EVENT, ahead, moved);
         // A call slot's address and stride stay zero.
         slot.stride = address.wrapping_sub(slot.last);
         slot.last = address;

@@ -134,12 +134,16 @@ impl Ahead {
         self.others.push(Other { at: self.count, due, what });
     }
 
-    /// Adds an event behind `count` plain accesses, while their room is lent; says whether there
-    /// is room for more.
+    /// Adds an event behind `count` plain accesses, while their room is lent.
     #[inline(always)]
-    pub(super) fn event(&mut self, count: usize, due: Due, event: Event) -> bool {
+    pub(super) fn event(&mut self, count: usize, due: Due, event: Event) {
         self.others.push(Other { at: count, due, what: What::Event(event) });
-        self.others.len() < OTHERS
+    }
+
+    /// Whether no more other entries should be decoded.
+    #[inline(always)]
+    pub(super) fn has_enough_others(&self) -> bool {
+        self.others.len() >= OTHERS
     }
 
     /// Notes that a record was read that is no event, behind `count` plain accesses.

@@ -194,25 +194,18 @@ impl Decoder {
                 ahead.solidify(count);
                 continue;
             }
-            let Some((made, len, now)) = numbered(what, kind, address, &bytes[len..], stamp) else {
+            let maker = Maker { thread: *thread, place, stack, address, before: count };
+            let Some(numbers) = maker.make(what, kind, &bytes[len..], stamp, room, ahead) else {
                 break Burst::Event(slot, address);
             };
-            at += len;
-            match made {
-                Made::Plain(form) => {
-                    room[0] = Plain { address, place, stack, form };
-                    count += 1;
-                }
-                Made::Op(due, op) => {
-                    stamp = now;
-                    let event = Event { thread: *thread, place, stack, times: 1, op };
-                    if !ahead.event(count, due, event) || due >= change {
-                        if due >= change {
-                            ahead.bar();
-                        }
-                        break Burst::Full;
-                    }
-                }
+            (at, count) = (at + numbers.len, count + usize::from(numbers.plain));
+            stamp = numbers.stamp;
+            if numbers.due >= change {
+                ahead.bar();
+                break Burst::Full;
+            }
+            if ahead.has_enough_others() {
+                break Burst::Full;
             }
         };
         ahead.give_back(plains, count);
@@ -487,45 +480,93 @@ fn predicted<const CALLS: bool>(
     (taken, Added { count, call_last: latest_call == count })
 }
 
-/// What an event with numbers turned out to be.
-enum Made {
-    /// A plain access.
-    Plain(Form),
-    /// Something else, and its moment.
-    Op(Due, Op),
+/// What is known of an event before its numbers are read.
+struct Maker {
+    thread: ThreadId,
+    place: PlaceId,
+    stack: StackId,
+    address: u64,
+    /// How many plain accesses come before it.
+    before: usize,
 }
 
-/// Makes the event from the numbers that stand in front of `bytes`; gives how many bytes they took
-/// and the stamp behind it. `None` if they are not of one or two bytes each, or it is none of
-/// those that come often.
-#[inline(always)]
-fn numbered(what: u32, kind: Kind, address: u64, bytes: &[u8], stamp: u64) -> Option<(Made, usize, u64)> {
-    let (op, len, stamp) = match what & !0xffff {
-        RANGE => {
-            let (size, len) = short(bytes, 0)?;
-            let form = Form::from_bits(what);
-            if let Some(form) = form.of_size(size) {
-                return Some((Made::Plain(form), len, stamp));
+/// What the numbers of an event told.
+struct Numbers {
+    /// How many bytes they took.
+    len: usize,
+    /// The stream's stamp behind the event.
+    stamp: u64,
+    /// The event's moment; 0 if it has none.
+    due: Due,
+    /// It turned out to be a plain access.
+    plain: bool,
+}
+
+impl Maker {
+    /// Makes the event from the numbers that stand in front of `bytes`. `None`, and nothing made, if
+    /// they are not of one or two bytes each, or it is none of those that come often.
+    #[inline(always)]
+    fn make(
+        &self,
+        what: u32,
+        kind: Kind,
+        bytes: &[u8],
+        stamp: u64,
+        room: &mut [Plain; STEP],
+        ahead: &mut Ahead,
+    ) -> Option<Numbers> {
+        let Maker { place, stack, address, .. } = *self;
+        match what & !0xffff {
+            RANGE => {
+                let (size, len) = short(bytes, 0)?;
+                let form = Form::from_bits(what);
+                let sized = form.of_size(size);
+                if let Some(form) = sized {
+                    room[0] = Plain { address, place, stack, form };
+                } else {
+                    let (mode, via) = (form.mode(), form.via());
+                    self.add(0, Op::Access(Access { address, size, mode, atomic: None, via }), ahead);
+                }
+                Some(Numbers { len, stamp, due: 0, plain: sized.is_some() })
             }
-            let access = Access { address, size, mode: form.mode(), atomic: None, via: form.via() };
-            return Some((Made::Op(0, Op::Access(access)), len, stamp));
+            ATOMIC => {
+                let numbers = Numbers::stamp(bytes, 0, stamp)?;
+                self.add(numbers.due, Op::Access(kind.unpack_atomic(address)), ahead);
+                Some(numbers)
+            }
+            LOCK => {
+                let numbers = Numbers::stamp(bytes, 0, stamp)?;
+                self.add(numbers.due, kind.unpack_lock(address), ahead);
+                Some(numbers)
+            }
+            HEAP => {
+                let (size, at) = short(bytes, 0)?;
+                let numbers = Numbers::stamp(bytes, at, stamp)?;
+                self.add(numbers.due, kind.unpack_heap(address, size), ahead);
+                Some(numbers)
+            }
+            _ => None,
         }
-        ATOMIC => {
-            let (more, len) = short(bytes, 0)?;
-            (Op::Access(kind.unpack_atomic(address)), len, stamp + more)
+    }
+
+    #[inline(always)]
+    fn add(&self, due: Due, op: Op, ahead: &mut Ahead) {
+        let Maker { thread, place, stack, before, .. } = *self;
+        ahead.event(before, due, Event { thread, place, stack, times: 1, op });
+    }
+}
+
+impl Numbers {
+    /// Reads the stamp at `bytes[at..]`, the last of an event's numbers.
+    #[inline(always)]
+    fn stamp(bytes: &[u8], at: usize, stamp: u64) -> Option<Numbers> {
+        let (more, len) = short(bytes, at)?;
+        let stamp = stamp + more;
+        if stamp > u64::MAX >> 1 {
+            return None;
         }
-        LOCK => {
-            let (more, len) = short(bytes, 0)?;
-            (kind.unpack_lock(address), len, stamp + more)
-        }
-        HEAP => {
-            let (size, at) = short(bytes, 0)?;
-            let (more, len) = short(bytes, at)?;
-            (kind.unpack_heap(address, size), len, stamp + more)
-        }
-        _ => return None,
-    };
-    if stamp > u64::MAX >> 1 { None } else { Some((Made::Op(stamp << 1 | 1, op), len, stamp)) }
+        Some(Numbers { len, stamp, due: stamp << 1 | 1, plain: false })
+    }
 }
 
 /// Reads a varint of one or two bytes; gives the position behind it too.
