@@ -102,7 +102,7 @@ impl Ahead {
     /// Whether decoding should stop.
     #[inline(always)]
     pub(super) fn is_full(&self) -> bool {
-        self.count > PLAINS - STEP || self.others.len() >= OTHERS || self.barred
+        self.count > PLAINS - STEP || self.has_enough_others()
     }
 
     /// Lends the room for plain accesses and how many of them count, for a loop that adds many;
@@ -143,7 +143,7 @@ impl Ahead {
     /// Whether no more other entries should be decoded.
     #[inline(always)]
     pub(super) fn has_enough_others(&self) -> bool {
-        self.others.len() >= OTHERS
+        self.others.len() >= OTHERS || self.barred
     }
 
     /// Notes that a record was read that is no event, behind `count` plain accesses.

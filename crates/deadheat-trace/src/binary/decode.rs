@@ -202,7 +202,6 @@ impl Decoder {
             stamp = numbers.stamp;
             if numbers.due >= change {
                 ahead.bar();
-                break Burst::Full;
             }
             if ahead.has_enough_others() {
                 break Burst::Full;
