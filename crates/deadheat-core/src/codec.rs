@@ -29,6 +29,8 @@
 //! Invariant: a zeroed [`Predictor`] is a fresh one, so that the runtime can use zero pages.
 //! An event is decodable once its first byte is not zero, so a writer stores that byte last.
 
+use core::hint::select_unpredictable;
+
 use crate::kind::{Class, Kind};
 
 /// Number of slots of a stream's table; a power of two that 14 bits can name.
@@ -122,6 +124,8 @@ pub struct Place {
     previous: u32,
     /// The last address of any event.
     address: u64,
+    /// The last address of an event with a stamp.
+    stamped: u64,
 }
 
 /// Up to eight bytes of a record, the first in the lowest byte.
@@ -272,13 +276,14 @@ impl Predictor {
     #[must_use]
     #[inline(always)]
     pub fn resume(&self) -> Place {
-        Place { previous: self.previous, address: self.address[0] }
+        Place { previous: self.previous, address: self.address[0], stamped: self.address[1] }
     }
 
     /// Ends what [`Self::resume`] began.
     #[inline(always)]
     pub fn pause(&mut self, place: Place) {
-        (self.previous, self.address[0]) = (place.previous, place.address);
+        self.previous = place.previous;
+        self.address = [place.address, place.stamped];
     }
 
     /// Takes up to `count` records that are `10000000` and nothing more: events and calls of the
@@ -348,7 +353,8 @@ impl Predictor {
     /// Decodes the record at the front of `bytes` if it is an event or a call of a slot that is
     /// defined already and whose address takes less than eight bytes.
     ///
-    /// `None`, and nothing changed, if [`Self::decode`] is needed.
+    /// `None`, and nothing changed, if
+    /// [`Self::decode`] is needed.
     #[inline(always)]
     pub fn decode_known(&mut self, place: &mut Place, bytes: &[u8; 16]) -> Option<Stored> {
         let (near, far) = (u64::from_le_bytes(*bytes.first_chunk()?), bytes[2..].first_chunk()?);
@@ -356,31 +362,37 @@ impl Predictor {
         let first = near as u8;
         let expected = self.slots[place.previous as usize % SLOTS].next as usize % SLOTS;
         let named = (near << 8 & 0x3f00 | near >> 8 & 0xff) as usize;
-        let (index, wide, at) = if first & tag::EVENT != 0 { (expected, near, 1) } else { (named, far, 3) };
+        let predicted = first & tag::EVENT != 0;
+        let index = select_unpredictable(predicted, expected, named);
+        let wide = select_unpredictable(predicted, near, far);
+        let at = 3 - 2 * usize::from(predicted);
         let slot = self.slots.get_mut(index)?;
         let (head, extra) = (wide as u8, (wide >> 4 & 7) as usize);
-        let call = slot.key >> 60 == 4;
-        let odd = first < tag::GOTO || slot.key == 0 || head & tag::EVENT == 0;
-        if odd || extra == 7 || call && head != tag::EVENT {
+        let (call, stamped) = (slot.key >> 60 == 4, slot.key >> 61 == 1);
+        // A slot that is not defined has the key 0; a head from `SHORT_HEADS` on has eight bytes.
+        const SHORT_HEADS: u8 = 7 << 4;
+        let odd = (first < tag::GOTO)
+            | (slot.key == 0)
+            | (head.wrapping_sub(tag::EVENT) >= SHORT_HEADS)
+            | (call & (head != tag::EVENT));
+        if odd {
             return None;
         }
         let value = (wide >> 8 & ((1 << (8 * extra)) - 1)) << 3 | u64::from(head & 7);
-        let stamped = slot.key >> 61 == 1;
-        let beside = if stamped { self.address[1] } else { place.address };
-        let base = if head & 8 != 0 { beside } else { slot.last };
+        let beside = if stamped { place.stamped } else { place.address };
+        let base = select_unpredictable(head & 8 != 0, beside, slot.last);
         let moved = base.wrapping_add(unzigzag(value) << (slot.shift & 63));
         let ahead = slot.last.wrapping_add(slot.stride);
-        let address = if head == tag::EVENT { ahead } else { moved };
+        let address = select_unpredictable(head == tag::EVENT, ahead, moved);
         // A call slot's address and stride stay zero.
         slot.stride = address.wrapping_sub(slot.last);
         slot.last = address;
-        if stamped {
-            self.address[1] = address;
-        }
+        place.stamped = if stamped { address } else { place.stamped };
         place.address = if call { place.address } else { address };
+        let kind = Key(slot.key).kind();
         self.slots[place.previous as usize % SLOTS].next = index as u32;
         place.previous = index as u32;
-        Some(Stored { slot: index as u32, call, address, len: at + extra })
+        Some(Stored { slot: index as u32, kind, address, len: at + extra })
     }
 
     /// Decodes the record at the front of `bytes`.
@@ -552,8 +564,8 @@ pub struct Decoded {
 pub struct Stored {
     /// The slot.
     pub slot: u32,
-    /// It is a call: the slot's key holds the call site.
-    pub call: bool,
+    /// What the slot makes.
+    pub kind: Kind,
     /// The address, if it is no call.
     pub address: u64,
     /// How many bytes it took, the event's numbers apart.

@@ -57,6 +57,9 @@ const SYNC_HIDDEN_BEGIN: u16 = 81;
 const SYNC_HIDDEN_END: u16 = 82;
 const SYNC_BRANCH: u16 = 83;
 
+const LOCK_FIRST: u16 = CLASS_SYNC | SYNC_REQUEST;
+const LOCK_LAST: u16 = CLASS_SYNC | SYNC_RELEASE | 1;
+
 impl Kind {
     /// A call of a function.
     pub const CALL: Kind = Kind(CLASS_CALL);
@@ -205,6 +208,42 @@ impl Kind {
         Access { address, size: 1 << (self.0 & 7), mode, atomic, via: Via::Code }
     }
 
+    /// Whether it asks for, takes or gives back a lock.
+    #[must_use]
+    pub const fn is_lock(self) -> bool {
+        matches!(self.0, LOCK_FIRST..=LOCK_LAST)
+    }
+
+    /// What [`Self::unpack`] gives if [`Self::is_lock`].
+    #[must_use]
+    #[inline]
+    pub const fn unpack_lock(self, lock: u64) -> Op {
+        let mode = lock_mode(self.0);
+        match self.0 & !(CLASS_MASK | 1) {
+            SYNC_REQUEST => Op::Request { lock, mode },
+            SYNC_ACQUIRE => Op::Acquire { lock, mode },
+            _ => Op::Release { lock, mode },
+        }
+    }
+
+    /// Whether it begins or ends the life of a heap block.
+    #[must_use]
+    pub const fn is_heap(self) -> bool {
+        self.0 == CLASS_SYNC | SYNC_ALLOC || self.0 == CLASS_SYNC | SYNC_FREE
+    }
+
+    /// What [`Self::unpack`] gives if [`Self::is_heap`].
+    #[must_use]
+    #[inline]
+    pub const fn unpack_heap(self, address: u64, size: u64) -> Op {
+        let kind = BlockKind::Heap;
+        if self.0 & !CLASS_MASK == SYNC_ALLOC {
+            Op::Alloc { address, size, kind }
+        } else {
+            Op::Free { address, size, kind }
+        }
+    }
+
     const fn unpack_access(self, class: Class, address: u64, extra: u64) -> Option<Op> {
         let mode = match self.0 >> 3 & 3 {
             1 => Mode::Read,
@@ -323,6 +362,14 @@ mod tests {
             if kind.class() == Some(Class::Atomic) {
                 assert_eq!(op, Op::Access(kind.unpack_atomic(7)));
             }
+            if kind.is_lock() {
+                assert_eq!(op, kind.unpack_lock(7));
+            }
+            if kind.is_heap() {
+                assert_eq!(op, kind.unpack_heap(7, 3));
+            }
+            let lock = matches!(op, Op::Request { .. } | Op::Acquire { .. } | Op::Release { .. });
+            assert_eq!(kind.is_lock(), lock, "{op:?}");
             let (again, address, size) = Kind::pack(&op).expect("what unpacks is storable");
             if kind.class() == Some(Class::Range) {
                 // The size decides whether a range is stored as a plain access.

@@ -23,10 +23,10 @@ impl Form {
     #[must_use]
     #[inline]
     pub const fn of(access: &Access) -> Option<Self> {
-        if access.atomic.is_some() || access.size > Self::MAX_SIZE || !access.size.is_power_of_two() {
+        if access.atomic.is_some() {
             return None;
         }
-        Some(Self(access.mode as u32 | (access.via as u32) << 2 | (access.size as u32) << 5))
+        Self(access.mode as u32 | (access.via as u32) << 2).of_size(access.size)
     }
 
     /// The form with those [`Self::bits`]; bits that no form has are dropped.
@@ -34,6 +34,16 @@ impl Form {
     #[inline]
     pub const fn from_bits(bits: u32) -> Self {
         Self(bits & Self::MASK)
+    }
+
+    /// The same for an access of `size` bytes; `None` if that is not 1, 2, 4, 8 or 16.
+    #[must_use]
+    #[inline]
+    pub const fn of_size(self, size: u64) -> Option<Self> {
+        if size > Self::MAX_SIZE || !size.is_power_of_two() {
+            return None;
+        }
+        Some(Self(self.0 & 31 | (size as u32) << 5))
     }
 
     /// The packed number.

@@ -164,7 +164,12 @@ fn both_ways(bytes: &[u8], seed: u64) {
         let stored = bytes[at..].first_chunk().and_then(|bytes| {
             let mut place = short.resume();
             let plain = short.decode_plain(&mut place, bytes);
-            let plain = plain.map(|(slot, address, len)| Stored { slot, call: false, address, len });
+            let plain = plain.map(|(slot, address, len)| Stored {
+                slot,
+                kind: Kind::plain(0, Mode::Read, Via::Code),
+                address,
+                len,
+            });
             let stored = plain.or_else(|| short.decode_known(&mut place, bytes))?;
             short.pause(place);
             Some(stored)
@@ -173,7 +178,7 @@ fn both_ways(bytes: &[u8], seed: u64) {
         if let Some(stored) = stored {
             short_ways += 1;
             let decoded = decoded.expect("the short way takes no fault");
-            let expected = if stored.call {
+            let expected = if stored.kind == Kind::CALL {
                 Record::Call { key: long.key(stored.slot), slot: stored.slot, defined: false }
             } else {
                 let (slot, address) = (stored.slot, stored.address);

@@ -102,7 +102,7 @@ impl Ahead {
     /// Whether decoding should stop.
     #[inline(always)]
     pub(super) fn is_full(&self) -> bool {
-        self.count > PLAINS - STEP || self.others.len() >= OTHERS || self.barred
+        self.count > PLAINS - STEP || self.has_enough_others()
     }
 
     /// Lends the room for plain accesses and how many of them count, for a loop that adds many;
@@ -132,6 +132,18 @@ impl Ahead {
     #[inline(always)]
     pub(super) fn other(&mut self, due: Due, what: What) {
         self.others.push(Other { at: self.count, due, what });
+    }
+
+    /// Adds an event behind `count` plain accesses, while their room is lent.
+    #[inline(always)]
+    pub(super) fn event(&mut self, count: usize, due: Due, event: Event) {
+        self.others.push(Other { at: count, due, what: What::Event(event) });
+    }
+
+    /// Whether no more other entries should be decoded.
+    #[inline(always)]
+    pub(super) fn has_enough_others(&self) -> bool {
+        self.others.len() >= OTHERS || self.barred
     }
 
     /// Notes that a record was read that is no event, behind `count` plain accesses.

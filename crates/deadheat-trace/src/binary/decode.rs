@@ -6,7 +6,8 @@
 //! Invariant: nothing is decoded behind a stamp at which addresses change their meaning before
 //! that change has been made.
 
-use deadheat_core::codec::{Fault, Key, Predictor, Record, SLOTS, Taken, tag};
+use deadheat_core::access::Access;
+use deadheat_core::codec::{Fault, Key, Place, Predictor, Record, SLOTS, Stored, Taken, tag};
 use deadheat_core::event::{Event, Op};
 use deadheat_core::ids::{PlaceId, StackId, ThreadId};
 use deadheat_core::kind::{Class, Kind};
@@ -38,8 +39,12 @@ struct Known {
 /// Not looked up yet.
 const UNSET: u32 = 1 << 16;
 const CALL: u32 = 2 << 16;
-const ATOMIC: u32 = 3 << 16;
-const OTHER: u32 = 4 << 16;
+/// An access to a range, with the form that it has but for the size.
+const RANGE: u32 = 3 << 16;
+const ATOMIC: u32 = 4 << 16;
+const LOCK: u32 = 5 << 16;
+const HEAP: u32 = 6 << 16;
+const OTHER: u32 = 7 << 16;
 const _: () = assert!(Form::MASK < UNSET && size_of::<Known>() == 8);
 
 const NOTHING: Known = Known { place: PlaceId::UNKNOWN, what: UNSET };
@@ -48,6 +53,8 @@ const NOTHING: Known = Known { place: PlaceId::UNKNOWN, what: UNSET };
 enum Burst {
     /// Something comes that it cannot take.
     Slow,
+    /// Enough was decoded.
+    Full,
     /// An event of that slot at that address comes, whose numbers are not read yet.
     Event(u32, u64),
 }
@@ -114,7 +121,8 @@ impl Decoder {
                     Some(_) => return Ok(Behind::More),
                 }
             } else {
-                match self.burst::<CALLS>(ahead, &mut shared.tables.stacks) {
+                match self.burst::<CALLS>(ahead, &mut shared.tables.stacks, shared.next_change) {
+                    Burst::Full => continue,
                     Burst::Event(slot, address) => {
                         self.event::<CALLS>(slot, address, ahead, shared)?;
                         continue;
@@ -129,11 +137,15 @@ impl Decoder {
         }
     }
 
-    /// Takes calls, returns and plain accesses of known slots until something else comes.
+    /// Takes calls, returns and events of known slots until something else comes.
+    ///
+    /// One decision a record: what its slot makes. All else is out of the common way: numbers of
+    /// more than two bytes, seldom events, and what is not known yet.
     #[inline(always)]
-    fn burst<const CALLS: bool>(&mut self, ahead: &mut Ahead, stacks: &mut Stacks) -> Burst {
-        let Decoder { predictor, known, window, .. } = self;
-        let (mut stack, mut at, mut state) = (self.stack, window.at, predictor.resume());
+    fn burst<const CALLS: bool>(&mut self, ahead: &mut Ahead, stacks: &mut Stacks, change: Due) -> Burst {
+        let Decoder { predictor, known, window, thread, .. } = self;
+        let (mut stack, mut at, mut state, mut stamp) =
+            (self.stack, window.at, predictor.resume(), self.stamp);
         let held = window.held();
         let (mut plains, mut count) = ahead.lend();
         let end = loop {
@@ -143,32 +155,19 @@ impl Decoder {
             let Some(room) = plains.get_mut(count..).and_then(|room| room.first_chunk_mut::<STEP>()) else {
                 break Burst::Slow;
             };
-            let Some(bytes) = bytes.first_chunk() else { break Burst::Slow };
             if bytes[..STEP] == PREDICTED {
-                let (mut added, mut latest_call) = (0, usize::MAX);
-                let taken = predictor.decode_run(&mut state, STEP, |slot, address| {
-                    let Known { place, what } = known[slot as usize % SLOTS];
-                    if what <= Form::MASK {
-                        room[added % STEP] = Plain { address, place, stack, form: Form::from_bits(what) };
-                        added += 1;
-                        Taken::Plain
-                    } else if what == CALL && !CALLS {
-                        stack = stacks.push(stack, place);
-                        latest_call = added;
-                        Taken::Call
-                    } else {
-                        Taken::No
-                    }
-                });
-                (at, count) = (at + taken, count + added);
-                if latest_call == added {
+                let (taken, added) =
+                    predicted::<CALLS>(predictor, &mut state, known, room, &mut stack, stacks);
+                (at, count) = (at + taken, count + added.count);
+                if added.call_last {
                     ahead.solidify(count);
                 }
                 if taken > 0 {
                     continue;
                 }
             }
-            if let Some((slot, address, len)) = predictor.decode_plain(&mut state, bytes) {
+            let Some(front) = bytes.first_chunk() else { break Burst::Slow };
+            if let Some((slot, address, len)) = predictor.decode_plain(&mut state, front) {
                 at += len;
                 let Known { place, what } = known[slot as usize % SLOTS];
                 if what > Form::MASK {
@@ -176,29 +175,41 @@ impl Decoder {
                 }
                 room[0] = Plain { address, place, stack, form: Form::from_bits(what) };
                 count += 1;
-            } else if let Some(stored) = predictor.decode_known(&mut state, bytes) {
-                at += stored.len;
-                let Known { place, what } = known[stored.slot as usize % SLOTS];
-                if CALLS || what != CALL {
-                    break Burst::Event(stored.slot, stored.address);
+                continue;
+            }
+            let Some(stored) = predictor.decode_known(&mut state, front) else {
+                // Returns from one to eight functions, or something seldom.
+                match stacks.ancestor(stack, bytes[0] & 7) {
+                    Some(up) if !CALLS && bytes[0] >> 3 == 1 => (stack, at) = (up, at + 1),
+                    _ => break Burst::Slow,
                 }
+                ahead.solidify(count);
+                continue;
+            };
+            let Stored { slot, kind, address, len } = stored;
+            at += len;
+            let Known { place, what } = known[slot as usize % SLOTS];
+            if what == CALL && !CALLS {
                 stack = stacks.push(stack, place);
                 ahead.solidify(count);
-            } else if !CALLS
-                && bytes[0] >> 3 == 1
-                && let Some(up) = stacks.ancestor(stack, bytes[0] & 7)
-            {
-                // Returns from one to eight functions.
-                stack = up;
-                at += 1;
-                ahead.solidify(count);
-            } else {
-                break Burst::Slow;
+                continue;
+            }
+            let maker = Maker { thread: *thread, place, stack, address, before: count };
+            let Some(numbers) = maker.make(what, kind, &bytes[len..], stamp, room, ahead) else {
+                break Burst::Event(slot, address);
+            };
+            (at, count) = (at + numbers.len, count + usize::from(numbers.plain));
+            stamp = numbers.stamp;
+            if numbers.due >= change {
+                ahead.bar();
+            }
+            if ahead.has_enough_others() {
+                break Burst::Full;
             }
         };
         ahead.give_back(plains, count);
         predictor.pause(state);
-        (self.stack, self.window.at) = (stack, at);
+        (self.stack, self.window.at, self.stamp) = (stack, at, stamp);
         end
     }
 
@@ -368,20 +379,7 @@ impl Decoder {
     #[cold]
     #[inline(never)]
     fn look_up(&mut self, key: Key, slot: u32, shared: &mut Shared<'_>) -> Known {
-        let kind = key.kind();
-        let form = match kind.unpack(0, 0) {
-            Some(Op::Access(access)) if kind.class() == Some(Class::Plain) => Form::of(&access),
-            _ => None,
-        };
-        let what = match form {
-            Some(form) => form.bits(),
-            None => match kind.class() {
-                Some(Class::Call) => CALL,
-                Some(Class::Atomic) if kind.unpack(0, 0).is_some() => ATOMIC,
-                _ => OTHER,
-            },
-        };
-        let known = Known { place: shared.place(key.pc(), self.stamp), what };
+        let known = Known { place: shared.place(key.pc(), self.stamp), what: what(key.kind()) };
         self.known[slot as usize % SLOTS] = known;
         known
     }
@@ -427,4 +425,157 @@ impl Decoder {
         }
         if kind.stamped() { self.window.number().map(Some) } else { Ok(None) }
     }
+}
+
+/// What a slot of that kind makes.
+fn what(kind: Kind) -> u32 {
+    // Of a size that has a form.
+    let sample = kind.unpack(0, 1);
+    match (kind.class(), sample) {
+        (Some(Class::Call), _) => CALL,
+        (Some(Class::Plain), Some(Op::Access(access))) => Form::of(&access).map_or(OTHER, Form::bits),
+        (Some(Class::Range), Some(Op::Access(access))) => {
+            Form::of(&access).map_or(OTHER, |form| RANGE | form.bits())
+        }
+        (Some(Class::Atomic), Some(_)) => ATOMIC,
+        _ if kind.is_lock() => LOCK,
+        _ if kind.is_heap() => HEAP,
+        _ => OTHER,
+    }
+}
+
+/// What [`predicted`] added to the plain accesses.
+struct Added {
+    count: usize,
+    /// A call came behind the last of them.
+    call_last: bool,
+}
+
+/// Takes up to [`STEP`] records of the predicted events at the predicted addresses.
+#[inline(always)]
+fn predicted<const CALLS: bool>(
+    predictor: &mut Predictor,
+    state: &mut Place,
+    known: &[Known; SLOTS],
+    room: &mut [Plain; STEP],
+    stack: &mut StackId,
+    stacks: &mut Stacks,
+) -> (usize, Added) {
+    let (mut count, mut latest_call) = (0, usize::MAX);
+    let taken = predictor.decode_run(state, STEP, |slot, address| {
+        let Known { place, what } = known[slot as usize % SLOTS];
+        if what <= Form::MASK {
+            room[count % STEP] = Plain { address, place, stack: *stack, form: Form::from_bits(what) };
+            count += 1;
+            Taken::Plain
+        } else if what == CALL && !CALLS {
+            *stack = stacks.push(*stack, place);
+            latest_call = count;
+            Taken::Call
+        } else {
+            Taken::No
+        }
+    });
+    (taken, Added { count, call_last: latest_call == count })
+}
+
+/// What is known of an event before its numbers are read.
+struct Maker {
+    thread: ThreadId,
+    place: PlaceId,
+    stack: StackId,
+    address: u64,
+    /// How many plain accesses come before it.
+    before: usize,
+}
+
+/// What the numbers of an event told.
+struct Numbers {
+    /// How many bytes they took.
+    len: usize,
+    /// The stream's stamp behind the event.
+    stamp: u64,
+    /// The event's moment; 0 if it has none.
+    due: Due,
+    /// It turned out to be a plain access.
+    plain: bool,
+}
+
+impl Maker {
+    /// Makes the event from the numbers that stand in front of `bytes`. `None`, and nothing made, if
+    /// they are not of one or two bytes each, or it is none of those that come often.
+    #[inline(always)]
+    fn make(
+        &self,
+        what: u32,
+        kind: Kind,
+        bytes: &[u8],
+        stamp: u64,
+        room: &mut [Plain; STEP],
+        ahead: &mut Ahead,
+    ) -> Option<Numbers> {
+        let Maker { place, stack, address, .. } = *self;
+        match what & !0xffff {
+            RANGE => {
+                let (size, len) = short(bytes, 0)?;
+                let form = Form::from_bits(what);
+                let sized = form.of_size(size);
+                if let Some(form) = sized {
+                    room[0] = Plain { address, place, stack, form };
+                } else {
+                    let (mode, via) = (form.mode(), form.via());
+                    self.add(0, Op::Access(Access { address, size, mode, atomic: None, via }), ahead);
+                }
+                Some(Numbers { len, stamp, due: 0, plain: sized.is_some() })
+            }
+            ATOMIC => {
+                let numbers = Numbers::stamp(bytes, 0, stamp)?;
+                self.add(numbers.due, Op::Access(kind.unpack_atomic(address)), ahead);
+                Some(numbers)
+            }
+            LOCK => {
+                let numbers = Numbers::stamp(bytes, 0, stamp)?;
+                self.add(numbers.due, kind.unpack_lock(address), ahead);
+                Some(numbers)
+            }
+            HEAP => {
+                let (size, at) = short(bytes, 0)?;
+                let numbers = Numbers::stamp(bytes, at, stamp)?;
+                self.add(numbers.due, kind.unpack_heap(address, size), ahead);
+                Some(numbers)
+            }
+            _ => None,
+        }
+    }
+
+    #[inline(always)]
+    fn add(&self, due: Due, op: Op, ahead: &mut Ahead) {
+        let Maker { thread, place, stack, before, .. } = *self;
+        ahead.event(before, due, Event { thread, place, stack, times: 1, op });
+    }
+}
+
+impl Numbers {
+    /// Reads the stamp at `bytes[at..]`, the last of an event's numbers.
+    #[inline(always)]
+    fn stamp(bytes: &[u8], at: usize, stamp: u64) -> Option<Numbers> {
+        let (more, len) = short(bytes, at)?;
+        let stamp = stamp + more;
+        if stamp > u64::MAX >> 1 {
+            return None;
+        }
+        Some(Numbers { len, stamp, due: stamp << 1 | 1, plain: false })
+    }
+}
+
+/// Reads a varint of one or two bytes; gives the position behind it too.
+#[inline(always)]
+fn short(bytes: &[u8], at: usize) -> Option<(u64, usize)> {
+    let &[low, high] = bytes.get(at..)?.first_chunk()?;
+    let more = low >> 7;
+    if more & high >> 7 != 0 {
+        return None;
+    }
+    let high = high & more.wrapping_neg();
+    Some((u64::from(low & 0x7f) | u64::from(high) << 7, at + 1 + usize::from(more)))
 }

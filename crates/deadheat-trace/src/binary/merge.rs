@@ -102,9 +102,15 @@ fn merge<const CALLS: bool>(
     // What was read to line up is read again.
     shared.event_bytes = 0;
     let mut changes = changes.iter().map(|stamp| stamp << 1).peekable();
+    shared.next_change = changes.peek().copied().unwrap_or(NEVER);
+    let mut last = before(shared.next_change);
     while let Some((due, number)) = heap.first() {
-        while changes.next_if(|&change| change <= due).is_some() {
-            shared.change();
+        if due >= shared.next_change {
+            while changes.next_if(|&change| change <= due).is_some() {
+                shared.change();
+            }
+            shared.next_change = changes.peek().copied().unwrap_or(NEVER);
+            last = before(shared.next_change);
         }
         let entry = &mut entries[number as usize];
         if let Entry::Waiting(stream) = entry {
@@ -113,8 +119,7 @@ fn merge<const CALLS: bool>(
             *entry = Entry::Running(Box::new(Cursor::start(stream, spare.pop())));
         }
         let Entry::Running(cursor) = entry else { break };
-        shared.next_change = changes.peek().copied().unwrap_or(NEVER);
-        match cursor.run::<CALLS>(shared, heap.last_of_first().min(before(shared.next_change)), visit)? {
+        match cursor.run::<CALLS>(shared, heap.last_of_first().min(last), visit)? {
             Pause::Until(due) => heap.delay_first(due),
             Pause::Stopped => return Ok(false),
             Pause::Finished => {
@@ -145,12 +150,17 @@ fn line_up(
     let mut heap = Heap { entries: Vec::with_capacity(streams.len()) };
     for (number, stream) in (0..).zip(streams) {
         let mut scout = Cursor::start(stream, spare.pop());
-        heap.push((scout.first_due(shared)?, number));
+        heap.entries.push((scout.first_due(shared)?, number));
         entries.push(Entry::Waiting(scout.take_stream()));
         spare.push(scout);
     }
+    // Sorted, it is a heap too.
+    heap.entries.sort_unstable();
     Ok((entries, heap))
 }
+
+/// With up to so many streams the heap is kept sorted: it is then cheaper to search it in order.
+const FEW: usize = 8;
 
 /// A binary heap of (moment, stream), the smallest first.
 struct Heap {
@@ -163,32 +173,34 @@ impl Heap {
     }
 
     /// The last moment at which the first entry's stream is still before all others.
+    #[inline]
     fn last_of_first(&self) -> Due {
-        let own = self.entries.first().map_or(0, |first| first.1);
-        match self.entries.iter().skip(1).take(2).min() {
-            Some(&(due, rival)) if rival < own => due.saturating_sub(1),
-            Some(&(due, _)) => due,
-            None => NEVER,
-        }
+        let (own, rival) = match self.entries[..] {
+            [first, rival] => (first.1, rival),
+            [first, left, right, ..] => (first.1, left.min(right)),
+            _ => return NEVER,
+        };
+        rival.0.saturating_sub(u64::from(rival.1 < own))
     }
 
-    fn push(&mut self, entry: (Due, u32)) {
-        let mut at = self.entries.len();
-        self.entries.push(entry);
-        while at > 0 && self.entries[at] < self.entries[(at - 1) / 2] {
-            self.entries.swap(at, (at - 1) / 2);
-            at = (at - 1) / 2;
-        }
-    }
-
+    #[inline]
     fn delay_first(&mut self, due: Due) {
         self.entries[0].0 = due;
-        self.sift();
+        if self.entries.len() > FEW {
+            return self.sift();
+        }
+        let mut rest = &mut self.entries[..];
+        while let [first, next, ..] = rest
+            && *next < *first
+        {
+            std::mem::swap(first, next);
+            rest = &mut rest[1..];
+        }
     }
 
     fn remove_first(&mut self) {
         self.entries.swap_remove(0);
-        self.sift();
+        if self.entries.len() > FEW { self.sift() } else { self.entries.sort_unstable() }
     }
 
     /// Moves the first entry down to where it belongs.

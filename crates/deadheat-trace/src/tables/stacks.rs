@@ -8,8 +8,17 @@ use crate::hash::Map;
 struct Node {
     parent: u32,
     place: u32,
-    /// The child that was entered last: most calls repeat it.
-    latest: u32,
+}
+
+/// How many calls are remembered for [`Stacks::push`].
+const RECENT: usize = 1024;
+
+/// A call that was made lately: from a place, in a stack, giving a stack.
+#[derive(Clone, Copy, Debug)]
+struct Recent {
+    parent: u32,
+    place: u32,
+    child: u32,
 }
 
 /// The tree: a node is a call site below a node; node 0 is the empty stack.
@@ -17,12 +26,22 @@ struct Node {
 pub struct Stacks {
     nodes: Vec<Node>,
     children: Map<(u32, u32), u32>,
+    /// Calls made lately, each where [`recent`] says: most calls were made before.
+    recent: Box<[Recent; RECENT]>,
+}
+
+/// Where a call is remembered.
+#[inline]
+fn recent(parent: u32, place: u32) -> usize {
+    (parent.wrapping_mul(0x9e37_79b1) ^ place.wrapping_mul(0x85eb_ca6b)) as usize >> 16 & (RECENT - 1)
 }
 
 impl Default for Stacks {
     fn default() -> Self {
-        let root = Node { parent: 0, place: 0, latest: 0 };
-        Stacks { nodes: vec![root], children: Map::default() }
+        let root = Node { parent: 0, place: 0 };
+        // A child is never 0, the empty stack.
+        let nothing = Recent { parent: 0, place: 0, child: 0 };
+        Stacks { nodes: vec![root], children: Map::default(), recent: Box::new([nothing; RECENT]) }
     }
 }
 
@@ -60,11 +79,7 @@ impl Stacks {
     /// The stack that a call from `place` in `stack` made, if there was such a call.
     #[must_use]
     pub fn child(&self, stack: StackId, place: PlaceId) -> Option<StackId> {
-        let node = self.nodes.get(stack.0 as usize)?;
-        match self.nodes.get(node.latest as usize) {
-            Some(latest) if node.latest != 0 && latest.place == place.0 => Some(StackId(node.latest)),
-            _ => self.children.get(&(stack.0, place.0)).copied().map(StackId),
-        }
+        self.children.get(&(stack.0, place.0)).copied().map(StackId)
     }
 
     /// How many stacks there are, the empty one included.
@@ -79,14 +94,13 @@ impl Stacks {
         self.nodes.len() <= 1
     }
 
-    /// The stack that a call from `place` in `stack` makes. One comparison if the last call in
-    /// `stack` was from the same place.
+    /// The stack that a call from `place` in `stack` makes. One comparison if such a call was made
+    /// lately.
     #[inline]
     pub fn push(&mut self, stack: StackId, place: PlaceId) -> StackId {
-        let parent = stack.0 as usize;
-        let latest = self.nodes[parent].latest;
-        if latest != 0 && self.nodes[latest as usize].place == place.0 {
-            return StackId(latest);
+        let known = self.recent[recent(stack.0, place.0)];
+        if known.parent == stack.0 && known.place == place.0 && known.child != 0 {
+            return StackId(known.child);
         }
         self.push_other(stack, place)
     }
@@ -94,12 +108,12 @@ impl Stacks {
     #[cold]
     fn push_other(&mut self, stack: StackId, place: PlaceId) -> StackId {
         let next = self.nodes.len() as u32;
-        let id = *self.children.entry((stack.0, place.0)).or_insert(next);
-        if id == next {
-            self.nodes.push(Node { parent: stack.0, place: place.0, latest: 0 });
+        let child = *self.children.entry((stack.0, place.0)).or_insert(next);
+        if child == next {
+            self.nodes.push(Node { parent: stack.0, place: place.0 });
         }
-        self.nodes[stack.0 as usize].latest = id;
-        StackId(id)
+        self.recent[recent(stack.0, place.0)] = Recent { parent: stack.0, place: place.0, child };
+        StackId(child)
     }
 }
 
