@@ -143,9 +143,6 @@ impl Crowds {
     pub(crate) fn advance(&mut self, cell: Cell, count: u32, now: Member, clock: &Clock) -> Option<Cell> {
         let number = cell.as_crowd()?;
         let crowd = &mut self.crowds[number as usize];
-        if crowd.names != count {
-            return self.clean_step(cell, count, now.moment);
-        }
         if crowd.members.len() > u64::BITS as usize {
             return None;
         }
@@ -161,6 +158,9 @@ impl Crowds {
         }
         if repeated {
             return Some(cell);
+        }
+        if crowd.names != count {
+            return self.clean_step(cell, count, now.moment);
         }
         match yielding.count_ones() {
             0 => crowd.members.push(now),

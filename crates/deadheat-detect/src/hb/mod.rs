@@ -50,7 +50,7 @@ const SWEEP_AT_LEAST: usize = 1 << 16;
 /// One of them may be made for this many cells between two sweeps: a sweep looks at each cell.
 const CELLS_FOR_ONE: usize = 8;
 /// So many cells fit the caches that are near to a processor.
-const CELLS_NEAR: usize = 1 << 18;
+const CELLS_NEAR: usize = 1 << 20;
 /// A heap block that starts on such a boundary owns its last granule whole.
 const HEAP_GRANULE: u64 = 8;
 
