@@ -191,8 +191,8 @@ impl Passing<'_> {
     /// remember and that is soon found out: FastTrack's cases, and crowds that know the way.
     /// `false`, and nothing changed, otherwise. `site` is asked for the access's site if need be.
     ///
-    /// Where its thread did as much to these bytes at the same epoch, nothing is added: whatever
-    /// races with this access races with that one (FastTrack's "same epoch").
+    /// Where its thread read or wrote these bytes, as it does now, at the same epoch, nothing is
+    /// added: whatever races with this access races with that one (FastTrack's "same epoch").
     #[inline(always)]
     pub(crate) fn step(
         &self,
@@ -218,7 +218,7 @@ impl Passing<'_> {
             }
             return true;
         }
-        if write == now || read == now {
+        if read == now {
             return true;
         }
         let moment = Moment::new(site(sites), now.clock);
