@@ -54,7 +54,7 @@ pub(crate) unsafe extern "C" fn start(
     let state = match unsafe { wire_of(environment) } {
         None => OFF,
         Some(text) => match Wire::parse(text) {
-            Ok(Wire { mode: Mode::Record, trace }) => {
+            Ok(Wire { mode: Mode::Record | Mode::Provoke, trace, .. }) => {
                 // SAFETY: the arguments are `count` texts.
                 unsafe { record(trace, count, arguments) }
             }
