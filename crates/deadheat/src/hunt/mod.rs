@@ -1,0 +1,7 @@
+//! The hunt: nominate conflicting pairs, re-run the program and hold each pair until it meets.
+//!
+//! The paper is RaceHunter. `gatefile` and `outcome` are what is said to a run and what it
+//! answers; both follow `deadheat_core::gate`.
+
+pub(crate) mod gatefile;
+pub(crate) mod outcome;
