@@ -17,6 +17,7 @@ mod image;
 mod local;
 mod module;
 mod name;
+mod needs;
 mod operand;
 mod reverse;
 mod symbolizer;
@@ -25,5 +26,6 @@ mod unwind;
 mod variable;
 
 pub use name::demangle;
+pub use needs::{Needs, needs};
 pub use reverse::NoCode;
 pub use symbolizer::{Code, DataSymbol, Frame, Limits, LocalVariable, ModuleKey, Symbolizer};

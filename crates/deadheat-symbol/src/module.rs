@@ -134,6 +134,11 @@ impl Module {
         }
     }
 
+    /// Whether there is machine code at an address.
+    pub(crate) fn is_code(&self, address: u64) -> bool {
+        self.image.is_code(address)
+    }
+
     /// Whether functions and lines can be told for it.
     pub(crate) fn has_debug_info(&mut self) -> bool {
         self.dwarf().is_some()

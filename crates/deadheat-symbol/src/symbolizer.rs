@@ -189,6 +189,14 @@ impl Symbolizer {
         self.opened(module)?.function(name)
     }
 
+    /// Whether there is machine code at an address of the module's own address space.
+    ///
+    /// # Errors
+    /// [`NoCode`] says why that cannot be told.
+    pub fn is_code(&mut self, module: ModuleKey, address: u64) -> Result<bool, NoCode> {
+        Ok(self.opened(module)?.is_code(address))
+    }
+
     fn opened(&mut self, module: ModuleKey) -> Result<&mut Module, NoCode> {
         self.open(module);
         if let Some(Slot { path, state: State::Closed(reason), .. }) = self.slots.get(module.0) {
