@@ -46,8 +46,8 @@ fn read_dynamic(file: &ElfFile64<'static, Endianness>, needs: &mut Needs) -> obj
         for row in header.dynamic(endian, data)?.into_iter().flatten() {
             let (tag, value) = (row.d_tag.get(endian), row.d_val.get(endian));
             match tag {
-                tag if tag == elf::DT_NEEDED.into() => needs.libraries.extend(text(value)),
-                tag if tag == elf::DT_RUNPATH.into() || tag == elf::DT_RPATH.into() => {
+                elf::DT_NEEDED => needs.libraries.extend(text(value)),
+                elf::DT_RUNPATH | elf::DT_RPATH => {
                     let folders = text(value).unwrap_or_default();
                     needs.folders.extend(folders.split(':').map(str::to_owned));
                 }

@@ -13,6 +13,7 @@ mod exit;
 #[allow(dead_code, reason = "the commands that use all of it follow")]
 mod hunt;
 mod launchers;
+mod order;
 mod tell;
 mod traces;
 

@@ -3,5 +3,6 @@
 //! The paper is RaceHunter. `gatefile` and `outcome` are what is said to a run and what it
 //! answers; both follow `deadheat_core::gate`.
 
+pub(crate) mod gate;
 pub(crate) mod gatefile;
 pub(crate) mod outcome;
