@@ -101,3 +101,34 @@ fn places_that_are_not_there_are_refused_with_their_line() {
     assert_eq!(output.status.code(), Some(65), "{}", said(&output));
     assert!(said(&output).contains("there is no debug information; compile with -g"), "{}", said(&output));
 }
+#[test]
+fn the_order_is_that_of_the_file_whatever_the_program_would_do() {
+    if !have("cc") {
+        return;
+    }
+    let folder = folder("kept");
+    build(&folder, "-g");
+    for (order, last) in [("two.c:7\ntwo.c:12\nliblib.so!lib.c:3", "2"), ("two.c:12\ntwo.c:7\nlib.c:3", "1")]
+    {
+        for _ in 0..5 {
+            let output = record(&folder, order, &[]);
+            assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+            assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), last, "{order:?}\n{}", said(&output));
+            assert!(!said(&output).contains("warning"), "{}", said(&output));
+        }
+    }
+}
+
+#[test]
+fn an_order_that_cannot_be_kept_is_given_up_and_told() {
+    if !have("cc") {
+        return;
+    }
+    let folder = folder("given_up");
+    build(&folder, "-g");
+    // The join that would let the first step happen waits for the second one.
+    let output = record(&folder, "lib.c:3\ntwo.c:7\n", &["--order-patience", "200ms"]);
+    assert_eq!(output.status.code(), Some(0), "the program's own code\n{}", said(&output));
+    let told = "warning: o.order:1: lib.c:3: this place was not passed within 0.2 s";
+    assert!(said(&output).contains(told), "{}", said(&output));
+}

@@ -56,7 +56,10 @@ impl Modules {
                 match self.symbolizer.is_code(key, *offset) {
                     Err(no_code) => Err(no_code.to_string()),
                     Ok(false) => Err(format!("there is no code at that offset of {}", path.display())),
-                    Ok(true) => found(&path, &[*offset..offset.saturating_add(CALL)]),
+                    Ok(true) => {
+                        let call = *offset..offset.saturating_add(CALL);
+                        found(&path, std::slice::from_ref(&call))
+                    }
                 }
             }
             Place::Line { module: Some(module), file, line } => {
