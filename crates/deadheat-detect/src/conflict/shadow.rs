@@ -140,30 +140,19 @@ impl Shadow {
     pub(super) fn access(&mut self, judge: &mut Judge<'_>) -> bool {
         let (start, end) = (judge.now.address, judge.end());
         self.make_room();
-        match judge.now.size {
-            0..=FINE_MAX => {
-                let middle = page_end(start).min(end);
-                let atomics = self.fine((start, middle), judge);
-                if middle < end { self.fine((middle, end), judge) | atomics } else { atomics }
-            }
-            0..=PAGED_MAX => {
-                self.paged((start, end), judge);
-                true
-            }
-            0..=REGIONAL_MAX => {
-                self.regional((start, end), judge);
-                true
-            }
-            _ => {
-                let since = self.coarse.visit(&mut self.all, (0, (start, end)), judge);
-                for number in self.regions_in(start, end) {
-                    let base = self.regions[number].base;
-                    let part = (start.max(base), end.min(region_end(base)));
-                    self.under_region(number, part, since, judge);
-                }
-                true
-            }
+        if judge.now.size <= FINE_MAX {
+            let middle = page_end(start).min(end);
+            let atomics = self.fine((start, middle), judge);
+            return if middle < end { self.fine((middle, end), judge) | atomics } else { atomics };
         }
+        if judge.now.size <= PAGED_MAX {
+            self.paged((start, end), judge);
+        } else if judge.now.size <= REGIONAL_MAX {
+            self.regional((start, end), judge);
+        } else {
+            self.anywhere((start, end), judge);
+        }
+        true
     }
 
     /// The part of a small access that is in one page.
@@ -229,6 +218,15 @@ impl Shadow {
             self.regions[number].touch.touch(judge.entry.class.thread, judge.now.at);
             self.coarse.walk(self.all, since, (0, part), judge);
             at = part.1;
+        }
+    }
+
+    fn anywhere(&mut self, (start, end): (u64, u64), judge: &mut Judge<'_>) {
+        let since = self.coarse.visit(&mut self.all, (0, (start, end)), judge);
+        for number in self.regions_in(start, end) {
+            let base = self.regions[number].base;
+            let part = (start.max(base), end.min(region_end(base)));
+            self.under_region(number, part, since, judge);
         }
     }
 
