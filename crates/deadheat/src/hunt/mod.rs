@@ -4,4 +4,8 @@
 //! answers; both follow `deadheat_core::gate`.
 
 pub(crate) mod gatefile;
+pub(crate) mod nominate;
 pub(crate) mod outcome;
+pub(crate) mod plan;
+pub(crate) mod pool;
+pub(crate) mod targets;
