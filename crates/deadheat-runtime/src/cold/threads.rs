@@ -10,7 +10,8 @@ use core::sync::atomic::{AtomicU32, Ordering};
 use deadheat_core::event::{BlockKind, Op, SyncKind};
 
 use super::lock::Lock;
-use super::{block, modules};
+use super::{block, modules, start};
+use crate::gate;
 use crate::hot::log;
 use crate::hot::thread::{Busy, Frame, MAX_FRAMES, Thread, UNWATCHED, internal};
 use crate::sys::{self, c};
@@ -148,9 +149,12 @@ pub(crate) fn adopt_foreign() -> Option<*mut Thread> {
     let id = NEXT_THREAD.fetch_add(1, Ordering::Relaxed);
     let thread = new_thread(id)?;
     // SAFETY: a fresh thread for the calling one.
-    unsafe { begin(thread, own_stack()) };
+    unsafe {
+        gate::name_foreign(&mut (*thread).seat);
+        begin(thread, own_stack());
+    }
     // SAFETY: just begun.
-    (unsafe { !(*thread).at.is_null() }).then_some(thread)
+    (start::light() || unsafe { !(*thread).at.is_null() }).then_some(thread)
 }
 
 /// The calling thread's stack as the C library knows it.
@@ -186,6 +190,7 @@ pub(crate) fn prepare_child(pc: usize, routine: usize, argument: usize, given_st
     // SAFETY: nobody else knows the child yet.
     unsafe {
         (*child).start = (routine, argument);
+        (*parent).seat.spawn_into(&mut (*child).seat);
         (*child).given_stack = given_stack;
     }
     let fork = Op::Fork { child: deadheat_core::ids::ThreadId(id) };
