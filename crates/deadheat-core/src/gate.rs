@@ -99,6 +99,9 @@ pub mod flag {
     pub const ANYBODY: u64 = 8;
     /// Match code addresses alone: any thread, any stack, any ordinal.
     pub const PLACES: u64 = 16;
+    /// Follow calls and returns although no descriptor asks for call sites, so that the accesses
+    /// found come with their stacks. (A recording follows them in any case.)
+    pub const CALLS: u64 = 32;
 }
 
 /// A module that descriptors speak of.

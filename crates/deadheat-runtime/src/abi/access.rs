@@ -69,8 +69,8 @@ shim!(__tsan_vptr_update, "rdx", on_vptr_update);
 shim!(__tsan_read_range, "rdx", on_read_range);
 shim!(__tsan_write_range, "rdx", on_write_range);
 shim!(__tsan_init, "rdi", on_init);
-shim_with_stack!(__tsan_func_entry, "rdx", "rsi", on_entry);
-shim!(__tsan_func_exit, "rdi", on_exit);
+shim_entry!(__tsan_func_entry, on_entry);
+shim_exit!(__tsan_func_exit, on_exit);
 
 /// A store of a virtual table pointer; storing the value that is there already (a constructor or
 /// destructor of a class without its own functions) is no change that anybody could see.

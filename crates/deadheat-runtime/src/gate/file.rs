@@ -116,6 +116,15 @@ pub(super) fn map(path: &CStr) -> bool {
     true
 }
 
+/// Whether calls have to be followed: some descriptor asks for call sites, it is asked for, or the
+/// run is recorded.
+pub(super) fn wants_frames() -> bool {
+    let asks = |d| descriptor_word(d, descriptor::CALLS_LEN).load(Ordering::Relaxed) != 0;
+    flags() & flag::CALLS != 0
+        || crate::gate::FRAMES.load(Ordering::Relaxed) != 0
+        || (0..number(head::DESCRIPTORS)).any(asks)
+}
+
 /// The file is used no more. (It stays mapped: a thread may be about to read a word.)
 pub(super) fn forget() {
     WORDS.store(0, Ordering::Relaxed);

@@ -16,6 +16,14 @@ pub(crate) static TABLE: [AtomicU8; SIZE] = [const { AtomicU8::new(0) }; SIZE];
 /// At first the table is empty and nothing is to be done.
 pub(crate) static FILTERED: AtomicU8 = AtomicU8::new(1);
 
+/// 1 while calls and returns are followed: in a recording, and if a descriptor asks for call sites.
+pub(crate) static FRAMES: AtomicU8 = AtomicU8::new(0);
+
+/// Says whether calls and returns are followed.
+pub(super) fn want_frames(wanted: bool) {
+    FRAMES.store(u8::from(wanted), Ordering::Relaxed);
+}
+
 /// What [`FILTERED`] is while nobody is held.
 static IDLE: AtomicU32 = AtomicU32::new(1);
 
@@ -45,6 +53,7 @@ pub(crate) fn set_idle(filtered: bool) {
 /// Every access matters from now on: it is recorded.
 pub(crate) fn let_none_pass() {
     set_idle(false);
+    want_frames(true);
 }
 
 /// Somebody is held: every access matters; or nobody is any more.

@@ -80,6 +80,11 @@ impl Slot {
         (self.target.load(Ordering::Relaxed) as usize, self.side.load(Ordering::Relaxed) as usize)
     }
 
+    /// Since when the thread is held.
+    pub(super) fn since(&self) -> u64 {
+        self.since.load(Ordering::Relaxed)
+    }
+
     /// Gives the result. Under the lock; the thread is woken by [`Self::wake`].
     pub(super) fn give(&self, why: u64) {
         self.word.store(why as u32, Ordering::Release);
@@ -175,8 +180,7 @@ const LOOKS: u32 = 2;
 /// Waits until the slot has a result, and frees it.
 fn wait(slot: &'static Slot, thread: *mut Thread, pc: u64) {
     let (t, side) = slot.aim();
-    let since = slot.since.load(Ordering::Relaxed);
-    let until = since + target_word(t, target::BOUND).load(Ordering::Relaxed);
+    let until = slot.since() + target_word(t, target::BOUND).load(Ordering::Relaxed);
     let anyone = file::flags() & (flag::ANYBODY | flag::PLACES) != 0;
     let mut rest = FIRST_LOOK;
     let mut quiet = 0;
@@ -206,7 +210,6 @@ fn wait(slot: &'static Slot, thread: *mut Thread, pc: u64) {
     LOCK.acquire();
     file::note(u64::from(slot.word.load(Ordering::Relaxed)), (t, side), thread, pc);
     target_word(t, target::HELD).store(0, Ordering::Relaxed);
-    target_word(t, target::WAITED).fetch_add(file::now() - since, Ordering::Relaxed);
     slot.thread.store(null_mut(), Ordering::Release);
     if TAKEN.fetch_sub(1, Ordering::AcqRel) == 1 {
         filter::watch(false);
@@ -217,12 +220,9 @@ fn wait(slot: &'static Slot, thread: *mut Thread, pc: u64) {
 /// Line 16, under the lock.
 fn give_up(slot: &Slot, t: usize, (what, why): (u64, u64)) {
     if target_word(t, target::VERDICT).load(Ordering::Relaxed) == verdict::OPEN {
+        let waited = file::now().saturating_sub(slot.since());
+        target_word(t, target::WAITED).fetch_add(waited, Ordering::Relaxed);
         file::decide(t, what);
     }
     slot.give(why);
-}
-
-/// How many targets are not decided.
-pub(super) fn open() -> usize {
-    file::number(head::OPEN)
 }

@@ -18,11 +18,11 @@ mod who;
 use core::sync::atomic::{AtomicU32, Ordering};
 
 use deadheat_core::access::{Access, Mode, Via};
-use deadheat_core::event::Op;
+use deadheat_core::event::{BlockKind, Op};
 use deadheat_core::gate::{descriptor, flag, head, verdict};
 
 pub(crate) use file::module_loaded;
-pub(crate) use filter::{FILTERED, TABLE, let_none_pass, passes};
+pub(crate) use filter::{FILTERED, FRAMES, TABLE, let_none_pass, passes};
 pub(crate) use who::{Blocked, Seat, name_foreign};
 
 use crate::cold::lock::Lock;
@@ -59,6 +59,7 @@ pub(crate) fn open(path: &core::ffi::CStr, filtered: bool) -> bool {
         return false;
     }
     filter::set_idle(filtered);
+    filter::want_frames(file::wants_frames());
     ON.store(1, Ordering::Release);
     true
 }
@@ -70,7 +71,9 @@ pub(crate) fn open(path: &core::ffi::CStr, filtered: bool) -> bool {
 #[cold]
 #[inline(never)]
 pub(crate) unsafe fn before(thread: *mut Thread, coming: &Coming) {
-    order::step(thread, coming.pc);
+    if order::wanted() {
+        order::step(thread, coming.pc);
+    }
     if hold::anybody() {
         watch::look(thread, coming);
     }
@@ -123,38 +126,42 @@ fn meet_descriptors(thread: *mut Thread, coming: &Coming) {
     }
 }
 
-/// An event other than a plain access, before it takes effect if it releases, and after it did if
-/// it acquires.
+/// An event other than an access: before it takes effect if it releases, after it did if it
+/// acquires. Of a handler that interrupted a hook nothing is noted.
 ///
 /// # Safety
 /// `thread` is the calling thread's.
+#[inline]
 pub(crate) unsafe fn event(thread: *mut Thread, pc: u64, op: &Op) {
     // SAFETY: the caller's promise.
     unsafe {
+        if (*thread).busy != 0 {
+            return;
+        }
+        if order::wanted() && releases(op) {
+            let _busy = Busy::new(thread);
+            order::step(thread, pc);
+        }
         match *op {
             Op::Acquire { lock, .. } => (*thread).seat.take(lock),
-            Op::Release { lock, .. } => {
-                order::step(thread, pc);
-                (*thread).seat.give(lock);
-            }
-            Op::Free { address, size, .. } if size > 0 => {
-                let access = Access { address, size, mode: Mode::Write, atomic: None, via: Via::Free };
-                before_access(thread, pc, access);
-            }
-            Op::Access(access) => before_access(thread, pc, access),
-            Op::Request { .. }
-            | Op::Fork { .. }
-            | Op::Signal { .. }
-            | Op::Await { .. }
-            | Op::Arrive { .. } => {
-                order::step(thread, pc);
+            Op::Release { lock, .. } => (*thread).seat.give(lock),
+            Op::Free { address, size, kind: BlockKind::Mapping } => freed(pc as usize, address, || size),
+            Op::Begin => {
+                let _busy = Busy::new(thread);
+                who::begins(thread);
             }
             Op::End => {
+                let _busy = Busy::new(thread);
                 order::passed_by(thread);
                 who::ends(thread);
             }
-            Op::Begin => who::begins(thread),
-            Op::Fence(_)
+            Op::Access(_)
+            | Op::Request { .. }
+            | Op::Fork { .. }
+            | Op::Signal { .. }
+            | Op::Await { .. }
+            | Op::Arrive { .. }
+            | Op::Fence(_)
             | Op::Join { .. }
             | Op::Wait { .. }
             | Op::Leave { .. }
@@ -170,10 +177,40 @@ pub(crate) unsafe fn event(thread: *mut Thread, pc: u64, op: &Op) {
     }
 }
 
+/// Whether an event is told before it takes effect, so that the thread can still be held there.
+fn releases(op: &Op) -> bool {
+    matches!(
+        op,
+        Op::Request { .. }
+            | Op::Release { .. }
+            | Op::Fork { .. }
+            | Op::Signal { .. }
+            | Op::Await { .. }
+            | Op::Arrive { .. }
+    )
+}
+
+/// A block is about to die: a write to all its bytes.
+#[inline]
+pub(crate) fn freed(pc: usize, address: u64, size: impl FnOnce() -> u64) {
+    if !on() || passes(pc) {
+        return;
+    }
+    let Some(thread) = crate::hot::thread::current() else { return };
+    // SAFETY: `current` gives the calling thread's own state.
+    unsafe {
+        if (*thread).internal == 0 && (*thread).busy == 0 {
+            let access = Access { address, size: size(), mode: Mode::Write, atomic: None, via: Via::Free };
+            let _busy = Busy::new(thread);
+            before_access(thread, pc as u64, access);
+        }
+    }
+}
+
 /// The thread is about to take a lock, at `pc`: a place that a watched order may name.
 #[inline]
 pub(crate) fn before_lock(pc: usize) {
-    if on() {
+    if on() && order::wanted() {
         let word = crate::sys::machine::thread_word();
         if word > UNWATCHED {
             let thread = word as *mut Thread;

@@ -26,12 +26,14 @@ const MOMENT: u64 = 4_000_000;
 /// How often one who waits looks at the clock.
 const REST: u64 = 1_000_000;
 
+/// Whether there is an order to keep.
+#[inline]
+pub(super) fn wanted() -> bool {
+    file::number(head::STEPS) != 0
+}
+
 /// The thread comes to an event at `pc`.
 pub(super) fn step(thread: *mut Thread, pc: u64) {
-    let steps = file::number(head::STEPS);
-    if steps == 0 {
-        return;
-    }
     passed_by(thread);
     let Some(step) = file::step_of(pc) else { return };
     let patience = head_word(head::PATIENCE).load(Ordering::Relaxed);

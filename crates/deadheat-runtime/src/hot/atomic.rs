@@ -254,36 +254,44 @@ pub(crate) unsafe extern "C" fn on_exchange<T: Atom>(at: *mut T, value: T, order
     })
 }
 
-/// The arithmetic of a `fetch_…` operation.
+/// A `fetch_…` operation: gives what was there before.
 pub(crate) trait Change<T> {
-    fn change(old: T, operand: T) -> T;
+    /// # Safety
+    /// `at` is valid and aligned.
+    unsafe fn fetch(at: *mut T, operand: T) -> T;
 }
 
 macro_rules! change {
-    ($name:ident, |$old:ident, $operand:ident| $body:expr) => {
+    ($name:ident, $fetch:ident, |$old:ident, $operand:ident| $body:expr) => {
         pub(crate) struct $name;
-        change!(@ $name, u8, |$old, $operand| $body);
-        change!(@ $name, u16, |$old, $operand| $body);
-        change!(@ $name, u32, |$old, $operand| $body);
-        change!(@ $name, u64, |$old, $operand| $body);
-        change!(@ $name, u128, |$old, $operand| $body);
+        change!(@ $name, u8, AtomicU8, $fetch);
+        change!(@ $name, u16, AtomicU16, $fetch);
+        change!(@ $name, u32, AtomicU32, $fetch);
+        change!(@ $name, u64, AtomicU64, $fetch);
+        impl Change<u128> for $name {
+            unsafe fn fetch(at: *mut u128, $operand: u128) -> u128 {
+                // SAFETY: the caller's promise.
+                unsafe { u128::update(at, |$old| $body) }
+            }
+        }
     };
-    (@ $name:ident, $integer:ty, |$old:ident, $operand:ident| $body:expr) => {
+    (@ $name:ident, $integer:ty, $atomic:ty, $fetch:ident) => {
         impl Change<$integer> for $name {
             #[inline]
-            fn change($old: $integer, $operand: $integer) -> $integer {
-                $body
+            unsafe fn fetch(at: *mut $integer, operand: $integer) -> $integer {
+                // SAFETY: the caller's promise.
+                unsafe { <$atomic>::from_ptr(at) }.$fetch(operand, Ordering::SeqCst)
             }
         }
     };
 }
 
-change!(Add, |old, operand| old.wrapping_add(operand));
-change!(Sub, |old, operand| old.wrapping_sub(operand));
-change!(And, |old, operand| old & operand);
-change!(Or, |old, operand| old | operand);
-change!(Xor, |old, operand| old ^ operand);
-change!(Nand, |old, operand| !(old & operand));
+change!(Add, fetch_add, |old, operand| old.wrapping_add(operand));
+change!(Sub, fetch_sub, |old, operand| old.wrapping_sub(operand));
+change!(And, fetch_and, |old, operand| old & operand);
+change!(Or, fetch_or, |old, operand| old | operand);
+change!(Xor, fetch_xor, |old, operand| old ^ operand);
+change!(Nand, fetch_nand, |old, operand| !(old & operand));
 
 /// `fetch_…(at, operand, order)`.
 pub(crate) unsafe extern "C" fn on_fetch<T: Atom, C: Change<T>>(
@@ -294,7 +302,7 @@ pub(crate) unsafe extern "C" fn on_fetch<T: Atom, C: Change<T>>(
 ) -> T {
     perform(pc, at as usize, T::LOG2, Meant::to(Mode::ReadWrite, order), || Outcome {
         // SAFETY: the program's own atomic operation.
-        result: unsafe { T::update(at, |old| C::change(old, operand)) },
+        result: unsafe { C::fetch(at, operand) },
         mode: Mode::ReadWrite,
         order: MemoryOrder::from_abi(order),
     })

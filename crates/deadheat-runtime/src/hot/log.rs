@@ -149,19 +149,18 @@ pub(crate) fn event(pc: usize, op: &Op) {
 /// # Safety
 /// `thread` is the calling thread's.
 pub(crate) unsafe fn event_of(thread: *mut Thread, pc: usize, op: &Op) {
-    let Some((kind, address, extra)) = Kind::pack(op) else { return };
     // SAFETY: the caller's promise.
     unsafe {
         if (*thread).internal != 0 || ((*thread).ignore_sync != 0 && is_ordering(op)) {
             return;
         }
-        if gate::on() && (*thread).busy == 0 {
-            let _busy = Busy::new(thread);
+        if gate::on() {
             gate::event(thread, pc as u64, op);
+            if start::light() {
+                return;
+            }
         }
-        if start::light() {
-            return;
-        }
+        let Some((kind, address, extra)) = Kind::pack(op) else { return };
         let Some(stream) = stream_of(thread) else { return };
         let _busy = Busy::new(stream);
         let extra = kind.has_extra().then_some(extra);

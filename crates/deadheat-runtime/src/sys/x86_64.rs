@@ -132,19 +132,40 @@ macro_rules! shim_through_thread {
     };
 }
 
-/// Exports `$name`, which passes its return address and its caller's stack pointer to
-/// `$target` as further arguments in `$pc` and `$sp`.
-macro_rules! shim_with_stack {
-    ($(#[$doc:meta])* $name:ident, $pc:literal, $sp:literal, $target:path) => {
+/// Exports the hook of a function's entry, which passes its return address and its caller's stack
+/// pointer to `$target`: `entry(call, stack, …)`. Returns at once if calls are not followed.
+macro_rules! shim_entry {
+    ($name:ident, $target:path) => {
         #[cfg(deadheat_object)]
-        $(#[$doc])*
         #[unsafe(naked)]
         #[unsafe(no_mangle)]
         unsafe extern "C" fn $name() {
             core::arch::naked_asm!(
-                concat!("mov ", $pc, ", qword ptr [rsp]"),
-                concat!("lea ", $sp, ", [rsp + 8]"),
+                "cmp byte ptr [rip + {frames}], 0",
+                "je 2f",
+                "lea rsi, [rsp + 8]",
                 "jmp {target}",
+                "2:",
+                "ret",
+                frames = sym $crate::gate::FRAMES,
+                target = sym $target,
+            )
+        }
+    };
+}
+
+/// Exports the hook of a function's exit: `$target`, or nothing if calls are not followed.
+macro_rules! shim_exit {
+    ($name:ident, $target:path) => {
+        #[cfg(deadheat_object)]
+        #[unsafe(naked)]
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name() {
+            core::arch::naked_asm!(
+                "cmp byte ptr [rip + {frames}], 0",
+                "jne {target}",
+                "ret",
+                frames = sym $crate::gate::FRAMES,
                 target = sym $target,
             )
         }

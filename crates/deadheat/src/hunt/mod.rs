@@ -5,4 +5,8 @@
 
 pub(crate) mod gate;
 pub(crate) mod gatefile;
+pub(crate) mod nominate;
 pub(crate) mod outcome;
+pub(crate) mod plan;
+pub(crate) mod pool;
+pub(crate) mod targets;
