@@ -37,6 +37,8 @@ pub(crate) enum Command {
     Record(cmd::record::Args),
     /// Find the races of a recorded run
     Analyze(cmd::analyze::Args),
+    /// Make the two threads of a proof meet again
+    Replay(cmd::replay::Args),
     /// Write a report in another form
     Report(cmd::report::Args),
     /// Look into a trace, or convert it from or to another format

@@ -6,6 +6,7 @@ pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod drive;
 pub(crate) mod record;
+pub(crate) mod replay;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod trace;
@@ -23,6 +24,7 @@ pub(crate) fn run(command: Command, common: &Common) -> Result<Exit, Failure> {
         Command::Run(args) => run::run(&args, common),
         Command::Record(args) => record::run(args, common),
         Command::Analyze(args) => analyze::run(&args, common),
+        Command::Replay(args) => replay::run(&args, common),
         Command::Report(args) => report::run(&args, common),
         Command::Trace(args) => trace::run(&args, common),
         Command::Demo(args) => demo::run(&args, common),

@@ -39,6 +39,16 @@ impl Program {
     pub(crate) fn named(path: &str) -> Program {
         Program { timeout: None, command: vec![path.into()] }
     }
+
+    /// The program and its arguments.
+    pub(crate) fn command(&self) -> &[OsString] {
+        &self.command
+    }
+
+    /// When to end it.
+    pub(crate) fn timeout(&self) -> Option<Duration> {
+        self.timeout
+    }
 }
 
 /// Runs the program; ends with its code.
@@ -77,11 +87,11 @@ pub(crate) fn record_in_order(
 ) -> Result<(End, Vec<PathBuf>), Failure> {
     let found = child::find(&program.command)?;
     let trace = traces::prepare(trace)?;
-    let mut launch = Launch::recording(&program.command, &trace, program.timeout);
-    let gate = order.map(|order| Gate::write(&order.plan(), &trace, "record")).transpose()?;
-    if let Some((name, value)) = gate.as_ref().map(Gate::variable) {
-        launch.environment = vec![(name, Some(value))];
-    }
+    let gate = order.map(|order| Gate::write(&order.plan(), &trace)).transpose()?;
+    let launch = match gate {
+        Some(_) => Launch::monitored(&program.command, &trace, program.timeout),
+        None => Launch::recording(&program.command, &trace, program.timeout),
+    };
     let end = child::run(&launch)?;
     let traces = traces::of(&trace);
     if end == End::TimedOut {

@@ -427,7 +427,10 @@ mod tests {
             sizes.push((batch.number, batch.tries.len(), batch.anybody));
             answer(&mut scheduler, &batch, Verdict::None);
         }
-        assert_eq!(sizes[..5], [(0, 32, false), (0, 8, false), (1, 16, false), (1, 16, false), (1, 8, false)]);
+        assert_eq!(
+            sizes[..5],
+            [(0, 32, false), (0, 8, false), (1, 16, false), (1, 16, false), (1, 8, false)]
+        );
         assert_eq!(sizes[5..45], [(2, 1, false); 40]);
         assert_eq!(sizes[45..], [(3, 1, true); 40]);
         let counts = scheduler.counts();
