@@ -11,6 +11,7 @@
 #![deny(unsafe_op_in_unsafe_fn)]
 #![deny(missing_docs)]
 
+mod calls;
 mod debugfile;
 mod dwarf;
 mod image;
@@ -25,6 +26,7 @@ mod table;
 mod unwind;
 mod variable;
 
+pub use calls::CallSite;
 pub use name::demangle;
 pub use needs::{Needs, needs};
 pub use reverse::NoCode;

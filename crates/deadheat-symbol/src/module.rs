@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use object::{Architecture, Object};
 
+use crate::calls::{self, CallSite};
 use crate::debugfile;
 use crate::dwarf::Dwarf;
 use crate::image::Image;
@@ -132,6 +133,25 @@ impl Module {
             1..=MOST_RANGES => Ok(merged(found)),
             _ => Err(NoCode::TooMany),
         }
+    }
+
+    /// The calls that the functions of a name make.
+    pub(crate) fn calls(&mut self, name: &str) -> Result<Vec<CallSite>, NoCode> {
+        if self.image.object().architecture() != Architecture::X86_64 {
+            return Err(NoCode::NoDebugInfo);
+        }
+        let ranges = self.function(name)?;
+        let image = Arc::clone(&self.image);
+        let table = self.table();
+        let name = |at: u64| {
+            table
+                .find(Want::Code, at)
+                .filter(|symbol| symbol.address == at)
+                .map(|symbol| symbol.name.to_owned())
+        };
+        let mut found = Vec::new();
+        ranges.iter().for_each(|range| calls::calls(&image, range, &name, &mut found));
+        Ok(found)
     }
 
     /// Whether there is machine code at an address.

@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::calls::CallSite;
 use crate::module::{Closed, Module};
 use crate::reverse::NoCode;
 
@@ -187,6 +188,14 @@ impl Symbolizer {
     /// [`NoCode`] says why there is none.
     pub fn function(&mut self, module: ModuleKey, name: &str) -> Result<Vec<Range<u64>>, NoCode> {
         self.opened(module)?.function(name)
+    }
+
+    /// The calls that the functions of a name make, told from the machine code, for x86-64.
+    ///
+    /// # Errors
+    /// [`NoCode`] says why that cannot be told.
+    pub fn calls(&mut self, module: ModuleKey, name: &str) -> Result<Vec<CallSite>, NoCode> {
+        self.opened(module)?.calls(name)
     }
 
     /// Whether there is machine code at an address of the module's own address space.

@@ -200,6 +200,7 @@ fn check_stripped(folder: &Path) {
         let code = symbolizer.line(full, "lib.c", line).expect("both have code");
         assert!(code.iter().all(|at| ranges.iter().any(|range| range.contains(&at.start))), "{name}");
     }
+    check_calls(&mut symbolizer, &folder.join("lines.so"));
     assert_eq!(symbolizer.line(bare, "lib.c", 10), Err(NoCode::NoDebugInfo));
     let lines = symbolizer.module(&folder.join("lines.so"), &[]);
     let outer = (0..0x4000).find_map(|at| symbolizer.code(lines, at).frames.last().cloned());
@@ -217,6 +218,19 @@ fn check_stripped(folder: &Path) {
     check_parts(&mut symbolizer, full);
     let mine = symbolizer.thread_local(full, 4).expect("a thread-local variable is found");
     assert_eq!((mine.name.as_str(), mine.offset, mine.size), ("mine", 4, 12));
+}
+
+/// `outer` calls `inner`, which is not exported but has a symbol.
+fn check_calls(symbolizer: &mut Symbolizer, path: &Path) {
+    let module = symbolizer.module(path, &[]);
+    let Ok(calls) = symbolizer.calls(module, "outer") else {
+        println!("skipped: needs x86-64");
+        return;
+    };
+    // `always_inline` leaves no call; what is there has a place in the function.
+    let function = symbolizer.function(module, "outer").expect("it has calls");
+    assert!(calls.iter().all(|call| function.iter().any(|range| range.contains(&call.address))));
+    assert_eq!(symbolizer.calls(module, "nobody"), Err(NoCode::NoFunction));
 }
 
 /// The parts of `nodes[1][2]`: a member of a member, an element, a union's by its size, and a

@@ -39,6 +39,8 @@ pub(crate) enum Command {
     Analyze(cmd::analyze::Args),
     /// Make the two threads of a proof meet again
     Replay(cmd::replay::Args),
+    /// Ask a rebuilt program whether a race is mended
+    Verify(cmd::verify::Args),
     /// Write a report in another form
     Report(cmd::report::Args),
     /// Look into a trace, or convert it from or to another format

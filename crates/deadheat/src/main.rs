@@ -16,6 +16,7 @@ mod launchers;
 mod order;
 mod tell;
 mod traces;
+mod verify;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
