@@ -86,7 +86,6 @@ pub(crate) struct Answer {
 /// A target in the schedule.
 #[derive(Clone, Debug)]
 struct Row {
-    id: String,
     group: usize,
     /// Position among the targets of its group.
     round: usize,
@@ -198,7 +197,6 @@ impl Scheduler {
         });
         self.index.insert(target.id.clone(), self.rows.len());
         self.rows.push(Row {
-            id: target.id.clone(),
             group,
             round: self.groups[group].members,
             rank: target.rank,
@@ -427,7 +425,10 @@ mod tests {
             sizes.push((batch.number, batch.tries.len(), batch.anybody));
             answer(&mut scheduler, &batch, Verdict::None);
         }
-        assert_eq!(sizes[..5], [(0, 32, false), (0, 8, false), (1, 16, false), (1, 16, false), (1, 8, false)]);
+        assert_eq!(
+            sizes[..5],
+            [(0, 32, false), (0, 8, false), (1, 16, false), (1, 16, false), (1, 8, false)]
+        );
         assert_eq!(sizes[5..45], [(2, 1, false); 40]);
         assert_eq!(sizes[45..], [(3, 1, true); 40]);
         let counts = scheduler.counts();

@@ -75,11 +75,6 @@ impl Teller {
         Teller { tables, symbolizer: Some(symbolizer), folder: folder.to_owned(), threads, modules }
     }
 
-    /// The tables.
-    pub(crate) fn tables(&self) -> &Tables {
-        &self.tables
-    }
-
     /// The symbolizer, to be given back.
     pub(crate) fn symbolizer(&mut self) -> &mut Option<Symbolizer> {
         &mut self.symbolizer
@@ -145,7 +140,9 @@ impl Teller {
         let mut resolver = self.resolver();
         let told: Vec<String> = places
             .iter()
-            .map(|&place| resolver.key(place, StackId::EMPTY).map_or("?".to_owned(), |frame| place_text(&frame)))
+            .map(|&place| {
+                resolver.key(place, StackId::EMPTY).map_or("?".to_owned(), |frame| place_text(&frame))
+            })
             .collect();
         let symbolizer = resolver.into_symbolizer();
         self.symbolizer = Some(symbolizer);
@@ -202,9 +199,10 @@ impl Teller {
 
     /// Where the watched run had what lies at an address of this run, if that is in a module.
     fn in_watched_run(&self, outcome: &Outcome, address: u64) -> u64 {
-        let lies = outcome.modules.iter().position(|state| {
-            state.loaded == Loaded::Yes && (state.start..state.end).contains(&address)
-        });
+        let lies = outcome
+            .modules
+            .iter()
+            .position(|state| state.loaded == Loaded::Yes && (state.start..state.end).contains(&address));
         let Some(module) = lies else { return address };
         let loads = self.tables.modules.loads().iter();
         let load = loads.filter(|load| load.module.0 as usize == module).next_back();

@@ -151,9 +151,8 @@ impl Target {
 
 impl Side {
     fn descriptor(&self, modules: &[usize]) -> Option<gatefile::Descriptor> {
-        let code = |code: &Code| {
-            Some(gatefile::Code { module: *modules.get(code.module)?, offset: code.offset.0 })
-        };
+        let code =
+            |code: &Code| Some(gatefile::Code { module: *modules.get(code.module)?, offset: code.offset.0 });
         let path = gatefile::path_of(&self.thread)?;
         if path.len() > MAX_PATH {
             return None;
@@ -316,7 +315,8 @@ pub(crate) mod tests {
 
     #[test]
     fn what_is_written_is_read() {
-        let targets = [target("dh-1", Rank::Unordered, [1, 2], 1), target("dh-2", Rank::CommonLock, [3, 4], 9)];
+        let targets =
+            [target("dh-1", Rank::Unordered, [1, 2], 1), target("dh-2", Rank::CommonLock, [3, 4], 9)];
         assert_eq!(parse("t", &text(&targets), false).expect("well formed"), targets);
     }
 
@@ -343,7 +343,8 @@ pub(crate) mod tests {
 
     #[test]
     fn a_torn_last_line_is_left_out_if_a_hunt_wrote_it() {
-        let bytes = text(&[target("dh-1", Rank::Unordered, [1, 2], 1), target("dh-2", Rank::Unordered, [3, 4], 1)]);
+        let bytes =
+            text(&[target("dh-1", Rank::Unordered, [1, 2], 1), target("dh-2", Rank::Unordered, [3, 4], 1)]);
         for len in bytes.len() / 2 + 2..bytes.len() - 1 {
             assert_eq!(parse("t", &bytes[..len], true).expect("mended").len(), 1);
             assert!(parse("t", &bytes[..len], false).is_err());
