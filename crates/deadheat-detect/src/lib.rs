@@ -10,6 +10,7 @@
 #![deny(clippy::wildcard_enum_match_arm)]
 
 pub mod clock;
+pub mod conflict;
 pub mod detector;
 pub mod hb;
 pub mod oracle;

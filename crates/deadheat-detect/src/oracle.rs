@@ -68,7 +68,8 @@ impl<'a> Oracle<'a> {
     }
 
     /// Whether two accesses conflict on a byte that did not get a new life in between.
-    fn conflict(&self, earlier: usize, later: usize) -> bool {
+    #[must_use]
+    pub fn conflict(&self, earlier: usize, later: usize) -> bool {
         let (Some(one), Some(other)) = (self.access(earlier), self.access(later)) else { return false };
         if !conflicts(one.mode, one.atomic.is_some(), other.mode, other.atomic.is_some()) {
             return false;

@@ -10,6 +10,7 @@ mod child;
 mod cmd;
 mod compiler;
 mod exit;
+mod hunt;
 mod launchers;
 mod tell;
 mod traces;

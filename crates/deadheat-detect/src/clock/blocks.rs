@@ -13,6 +13,20 @@ use deadheat_core::race::Block;
 const KINDS: [BlockKind; 5] =
     [BlockKind::Heap, BlockKind::Mapping, BlockKind::Stack, BlockKind::ThreadLocal, BlockKind::Benign];
 
+/// A heap block that starts on such a boundary owns its last granule whole.
+const HEAP_GRANULE: u64 = 8;
+
+/// The bytes that a block owns: a heap block on a granule's boundary owns its last granule
+/// whole, since no other block can have a part of it.
+#[must_use]
+pub fn owned(address: u64, size: u64, kind: BlockKind) -> u64 {
+    if kind == BlockKind::Heap && address.is_multiple_of(HEAP_GRANULE) {
+        size.checked_next_multiple_of(HEAP_GRANULE).unwrap_or(size)
+    } else {
+        size
+    }
+}
+
 /// The blocks of a run.
 #[derive(Debug, Default)]
 pub struct Blocks {
@@ -90,6 +104,18 @@ impl Blocks {
         declared.is_some_and(|(start, entry)| address - start < entry.block.size)
     }
 
+    /// The first byte from `start` to `end` whose races are not declared benign.
+    #[must_use]
+    pub fn first_not_benign(&self, start: u64, end: u64) -> Option<u64> {
+        let blocks = &self.by_kind[BlockKind::Benign as usize];
+        let mut at = start;
+        while at < end && self.is_benign(at) {
+            let (&from, entry) = blocks.range(..=at).next_back()?;
+            at = from.saturating_add(entry.block.size);
+        }
+        (at < end).then_some(at)
+    }
+
     /// Takes the bytes from `start` to `end` out of the blocks of a kind: out of the freed ones,
     /// and out of the live ones too if `all` says so. What sticks out on either side stays.
     fn carve(&mut self, kind: BlockKind, start: u64, end: u64, all: bool) {
@@ -164,6 +190,16 @@ mod tests {
         blocks.remove(64, 0, BlockKind::Heap);
         blocks.insert(block(64, 32, BlockKind::Heap));
         assert!(!blocks.is_benign(72));
+    }
+
+    #[test]
+    fn the_first_byte_that_is_not_benign_is_found_behind_several_declarations() {
+        let mut blocks = Blocks::default();
+        blocks.insert(block(72, 4, BlockKind::Benign));
+        blocks.insert(block(76, 2, BlockKind::Benign));
+        assert_eq!(blocks.first_not_benign(70, 80), Some(70));
+        assert_eq!(blocks.first_not_benign(73, 80), Some(78));
+        assert_eq!(blocks.first_not_benign(73, 78), None);
     }
 
     #[test]

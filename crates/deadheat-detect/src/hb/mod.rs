@@ -32,7 +32,7 @@ use deadheat_core::plain::{Form, Plain};
 use deadheat_core::race::{Block, HeldLock, LockSetId, LockSets, Race, RaceSink, Side};
 use deadheat_core::rule::Epoch;
 
-use crate::clock::blocks::Blocks;
+use crate::clock::blocks::{Blocks, owned};
 use crate::clock::lockset::LockTable;
 use crate::clock::order::Order;
 use crate::clock::threads::Thread;
@@ -51,8 +51,6 @@ const SWEEP_AT_LEAST: usize = 1 << 16;
 const CELLS_FOR_ONE: usize = 8;
 /// So many cells fit the caches that are near to a processor.
 const CELLS_NEAR: usize = 1 << 20;
-/// A heap block that starts on such a boundary owns its last granule whole.
-const HEAP_GRANULE: u64 = 8;
 
 /// The happens-before analysis.
 #[derive(Debug)]
@@ -365,16 +363,6 @@ fn look_up(table: &mut Table, sites: &mut Sites, label: Label, site: Site) -> u3
     let (number, new) = sites.number(site);
     table.keep(label, number, new);
     number
-}
-
-/// The bytes that a block owns: a heap block on a granule's boundary owns its last granule
-/// whole, since no other block can have a part of it.
-fn owned(address: u64, size: u64, kind: BlockKind) -> u64 {
-    if kind == BlockKind::Heap && address.is_multiple_of(HEAP_GRANULE) {
-        size.checked_next_multiple_of(HEAP_GRANULE).unwrap_or(size)
-    } else {
-        size
-    }
 }
 
 /// The locks of a race, for its sink.

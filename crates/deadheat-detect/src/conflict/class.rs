@@ -1,0 +1,218 @@
+//! Classes of accesses, and the ordinals of their members.
+//!
+//! Invariant: an access has one class. Ordinals are counted for each (thread, place, stack); the
+//! accesses of a (thread, place) are a *spot*, and a spot with several stacks keeps a trail of
+//! which stack came when, so that ordinals over several stacks can be told afterwards.
+
+use deadheat_core::access::{Access, MemoryOrder, Mode, Via};
+use deadheat_core::ids::{PlaceId, StackId, ThreadId};
+use deadheat_core::race::LockSetId;
+use rustc_hash::{FxBuildHasher, FxHashMap};
+use std::hash::BuildHasher;
+
+/// The classes that are found without a look into the map of all.
+const RECENT: usize = 1 << 12;
+/// A spot's trail has at most so many steps.
+const TRAIL_STEPS: usize = 1 << 12;
+/// All trails together have at most so many steps.
+const ALL_STEPS: usize = 1 << 20;
+
+/// What the accesses of a class have in common.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Class {
+    pub(super) thread: ThreadId,
+    /// Where the thread's accesses are counted, in clocks of all synchronisation.
+    pub(super) slot: u32,
+    /// The same in clocks of fork and join alone.
+    pub(super) family_slot: u32,
+    pub(super) place: PlaceId,
+    pub(super) stack: StackId,
+    pub(super) locks: LockSetId,
+    pub(super) mode: Mode,
+    pub(super) atomic: Option<MemoryOrder>,
+    pub(super) via: Via,
+}
+
+impl Class {
+    /// One of its accesses.
+    pub(super) fn access(&self, address: u64, size: u64) -> Access {
+        Access { address, size, mode: self.mode, atomic: self.atomic, via: self.via }
+    }
+}
+
+/// A class and where its members are counted.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Entry {
+    pub(super) class: Class,
+    pub(super) counter: u32,
+    pub(super) spot: u32,
+}
+
+/// The accesses of one thread at one place with one stack.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Counter {
+    pub(super) stack: StackId,
+    pub(super) count: u64,
+    first_at: u64,
+    last_at: u64,
+}
+
+/// The accesses of one thread at one place.
+#[derive(Debug)]
+pub(super) struct Spot {
+    pub(super) counters: Vec<u32>,
+    last: u32,
+    trail: Vec<Step>,
+    cut: bool,
+}
+
+/// From here on the accesses of a spot are of this counter, which had counted so many.
+#[derive(Clone, Copy, Debug)]
+struct Step {
+    at: u64,
+    counter: u32,
+    before: u64,
+}
+
+/// All classes of a run.
+#[derive(Debug)]
+pub(super) struct Classes {
+    recent: Box<[u32]>,
+    numbers: FxHashMap<Class, u32>,
+    pub(super) entries: Vec<Entry>,
+    by_stack: FxHashMap<(u32, StackId), u32>,
+    counters: Vec<Counter>,
+    by_place: FxHashMap<(ThreadId, PlaceId), u32>,
+    spots: Vec<Spot>,
+    /// The number of threads that accessed at a place.
+    threads: FxHashMap<PlaceId, u32>,
+    steps: usize,
+}
+
+const NONE: u32 = u32::MAX;
+
+impl Default for Classes {
+    fn default() -> Self {
+        Self {
+            recent: vec![NONE; RECENT].into_boxed_slice(),
+            numbers: FxHashMap::default(),
+            entries: Vec::new(),
+            by_stack: FxHashMap::default(),
+            counters: Vec::new(),
+            by_place: FxHashMap::default(),
+            spots: Vec::new(),
+            threads: FxHashMap::default(),
+            steps: 0,
+        }
+    }
+}
+
+impl Classes {
+    /// The number of a class.
+    #[inline]
+    pub(super) fn number(&mut self, class: Class) -> u32 {
+        let short = (class.thread, class.place, class.stack, class.locks, class.mode);
+        let line = FxBuildHasher.hash_one(short) as usize >> 20 & (RECENT - 1);
+        let recent = self.recent[line];
+        if let Some(entry) = self.entries.get(recent as usize)
+            && entry.class == class
+        {
+            return recent;
+        }
+        let number = self.look_up(class);
+        self.recent[line] = number;
+        number
+    }
+
+    /// Counts `times` accesses of a class at a position; the ordinal of the first of them among
+    /// those of its thread, place and stack.
+    #[inline]
+    pub(super) fn count(&mut self, class: u32, at: u64, times: u32) -> u64 {
+        let Entry { counter: number, spot, .. } = self.entries[class as usize];
+        let counter = &mut self.counters[number as usize];
+        let before = counter.count;
+        if before == 0 {
+            counter.first_at = at;
+        }
+        counter.last_at = at;
+        counter.count += u64::from(times);
+        let spot = &mut self.spots[spot as usize];
+        if spot.last != number {
+            spot.step(Step { at, counter: number, before }, &mut self.steps);
+        }
+        before + 1
+    }
+
+    #[cold]
+    fn look_up(&mut self, class: Class) -> u32 {
+        if let Some(&number) = self.numbers.get(&class) {
+            return number;
+        }
+        let spot = self.spot(class.thread, class.place);
+        let counters = &mut self.counters;
+        let counter = *self.by_stack.entry((spot, class.stack)).or_insert_with(|| {
+            let number = counters.len() as u32;
+            counters.push(Counter { stack: class.stack, count: 0, first_at: 0, last_at: 0 });
+            self.spots[spot as usize].counters.push(number);
+            number
+        });
+        let number = self.entries.len() as u32;
+        self.entries.push(Entry { class, counter, spot });
+        self.numbers.insert(class, number);
+        number
+    }
+
+    fn spot(&mut self, thread: ThreadId, place: PlaceId) -> u32 {
+        *self.by_place.entry((thread, place)).or_insert_with(|| {
+            *self.threads.entry(place).or_default() += 1;
+            self.spots.push(Spot { counters: Vec::new(), last: NONE, trail: Vec::new(), cut: false });
+            self.spots.len() as u32 - 1
+        })
+    }
+
+    /// Whether more than one thread accessed at a place.
+    pub(super) fn is_shared(&self, place: PlaceId) -> bool {
+        self.threads.get(&place).is_some_and(|&threads| threads > 1)
+    }
+
+    /// A spot.
+    pub(super) fn spot_of(&self, number: u32) -> &Spot {
+        &self.spots[number as usize]
+    }
+
+    /// A counter.
+    pub(super) fn counter(&self, number: u32) -> &Counter {
+        &self.counters[number as usize]
+    }
+
+    /// How many accesses a counter of a spot had counted before a position at which another one
+    /// of the spot counted; `None` if that is not remembered.
+    pub(super) fn before(&self, spot: u32, number: u32, at: u64) -> Option<u64> {
+        let counter = self.counter(number);
+        if counter.first_at > at {
+            return Some(0);
+        }
+        if counter.last_at < at {
+            return Some(counter.count);
+        }
+        let spot = self.spot_of(spot);
+        let later = spot.trail.partition_point(|step| step.at <= at);
+        spot.trail[later..].iter().find(|step| step.counter == number).map(|step| step.before)
+    }
+}
+
+impl Spot {
+    #[cold]
+    fn step(&mut self, step: Step, steps: &mut usize) {
+        self.last = step.counter;
+        if step.before == 0 {
+            // Where a counter began is known from itself.
+            return;
+        }
+        self.cut |= self.trail.len() >= TRAIL_STEPS || *steps >= ALL_STEPS;
+        if !self.cut {
+            self.trail.push(step);
+            *steps += 1;
+        }
+    }
+}

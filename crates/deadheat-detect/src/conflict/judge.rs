@@ -1,0 +1,110 @@
+//! The access under way, and what becomes of the representatives that it meets.
+
+use deadheat_core::event::LockMode;
+use deadheat_core::ids::PlaceId;
+use deadheat_core::race::{LockSetId, LockSets};
+
+use super::class::Entry;
+use super::pairs::{Filter, Instance, Key, Pair, Pairs, Places};
+use super::reps::{Extent, Rep};
+use super::target::Rank;
+use crate::clock::blocks::Blocks;
+use crate::clock::lockset::LockTable;
+use crate::clock::vector::Clock;
+
+/// What was dropped, for [`super::Dropped`].
+#[derive(Debug, Default)]
+pub(super) struct Drops {
+    pub(super) both_atomic: Filter,
+    pub(super) fork_join: Filter,
+    pub(super) unplaced: Filter,
+}
+
+/// The access under way.
+pub(super) struct Judge<'a> {
+    pub(super) now: Instance,
+    pub(super) entry: Entry,
+    /// Its thread's own clock.
+    pub(super) clock: u32,
+    /// The same in clocks of fork and join alone.
+    pub(super) family_clock: u32,
+    /// What its thread has seen.
+    pub(super) seen: &'a Clock,
+    /// What its thread has seen by fork and join alone.
+    pub(super) family_seen: &'a Clock,
+    pub(super) entries: &'a [Entry],
+    pub(super) pairs: &'a mut Pairs,
+    pub(super) drops: &'a mut Drops,
+    pub(super) blocks: &'a Blocks,
+    pub(super) locks: &'a LockTable,
+}
+
+impl Judge<'_> {
+    /// The access behind the last byte.
+    pub(super) fn end(&self) -> u64 {
+        self.now.address.saturating_add(self.now.size)
+    }
+
+    /// Looks at a representative of the cell at `base`, of which the access touches the bytes
+    /// from `clip.0` to `clip.1`.
+    #[inline]
+    pub(super) fn look<E: Extent>(&mut self, rep: &Rep<E>, base: u64, clip: (u64, u64)) {
+        let other = &self.entries[rep.class as usize].class;
+        let mine = &self.entry.class;
+        if other.thread != mine.thread
+            && (other.mode.writes() || mine.mode.writes())
+            && rep.extent.meets(base, clip)
+        {
+            self.meet(rep, base, clip);
+        }
+    }
+
+    /// The access touches bytes that another thread touched, and one of them wrote.
+    fn meet<E: Extent>(&mut self, rep: &Rep<E>, base: u64, clip: (u64, u64)) {
+        let key = Key::of(rep.class, self.now.class);
+        let (other, mine) = (self.entries[rep.class as usize].class, self.entry.class);
+        if other.atomic.is_some() && mine.atomic.is_some() {
+            return self.drops.both_atomic.count(key);
+        }
+        let ordered = self.seen.get(other.slot) >= rep.clock;
+        let places = Places::of(other.place, mine.place);
+        let known = self.pairs.find(key);
+        if let Some(number) = known {
+            if ordered || self.pairs.rank(number) == Rank::Unordered {
+                return;
+            }
+        } else {
+            if ordered && self.family_seen.get(other.family_slot) >= rep.family_clock {
+                return self.drops.fork_join.count(key);
+            }
+            if other.place == PlaceId::UNKNOWN || mine.place == PlaceId::UNKNOWN {
+                return self.drops.unplaced.count(key);
+            }
+            let best = if ordered { Rank::NoCommonLock } else { Rank::Unordered };
+            if self.pairs.is_full(places, best) {
+                return self.pairs.capped.count(key);
+            }
+        }
+        let Some(address) = rep.extent.common(base, clip, self.blocks) else { return };
+        let rank = match ordered {
+            false => Rank::Unordered,
+            true if self.common_lock(other.locks, mine.locks) => Rank::CommonLock,
+            true => Rank::NoCommonLock,
+        };
+        let earlier = if ordered { rep.first_instance(base) } else { rep.last_instance(base) };
+        let pair = Pair { sides: [earlier, self.now], address, block: self.blocks.around(address), rank };
+        match known {
+            Some(number) => self.pairs.improve(number, places, pair),
+            None => self.pairs.add(places, pair),
+        }
+    }
+
+    /// Whether two lock sets share a lock that one of them holds in write mode.
+    fn common_lock(&self, one: LockSetId, other: LockSetId) -> bool {
+        let others = self.locks.locks(other);
+        self.locks.locks(one).iter().any(|held| {
+            let excludes = |mode| held.mode == LockMode::Write || mode == LockMode::Write;
+            others.iter().any(|other| other.lock == held.lock && excludes(other.mode))
+        })
+    }
+}

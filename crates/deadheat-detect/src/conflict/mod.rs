@@ -1,0 +1,236 @@
+//! Conflicts (`conflict`): the pairs of accesses of a run that conflict, as ranked targets for
+//! active testing.
+//!
+//! Paper: RaceHunter: conflicting pairs are Definition 2, targets Definition 10, descriptors
+//! Algorithm 2. Departure: no loop over pairs of accesses. For each range of bytes one
+//! *representative* is kept of each *class* of accesses: those of a thread, place, stack, mode,
+//! memory order, lock set and segment between its forks and joins. A class that comes to a range
+//! is paired with each class there that it conflicts with; a pair of classes is one pair,
+//! wherever its accesses meet, and is shown by the first two that met, or, better, by two that no
+//! synchronisation ordered: for of a representative the latest access is ordered before another
+//! access only if all are.
+//!
+//! Dropped is only what cannot race: both atomic, ordered by fork and join alone, another life of
+//! the block, thread-local, read-only. What two accesses share a lock only moves them back: who
+//! is held may let others take another way.
+//!
+//! Invariants: linear in the trace; an access looks at no more than a fixed number of
+//! representatives for each cell of the shadow that it touches; memory is bounded but for the
+//! tables of classes, locks and blocks, which grow with the distinct ones among them. What these bounds
+//! cut off is counted in [`Dropped`]. A descriptor selects exactly the access that it was made of.
+
+mod class;
+mod describe;
+mod judge;
+mod pairs;
+mod reps;
+mod select;
+mod shadow;
+mod target;
+
+use deadheat_core::access::{Access, Mode, Via};
+use deadheat_core::event::{BlockKind, Event, Op};
+use deadheat_core::ids::ThreadId;
+use deadheat_core::plain::Plain;
+use deadheat_core::race::Block;
+
+use crate::clock::blocks::{Blocks, owned};
+use crate::clock::order::Order;
+use crate::clock::threads::Threads;
+use class::{Class, Classes};
+use judge::{Drops, Judge};
+use pairs::{Instance, Pairs};
+use reps::Limits;
+use shadow::Shadow;
+
+pub use pairs::{FILTER_BITS, PAIRS_MAX};
+pub use target::{Calls, Descriptor, Dropped, Nomination, Rank, Side, Target};
+
+/// What can be asked of the nomination. A larger number takes more time and memory and loses
+/// less.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Options {
+    /// At most so many targets for each unordered pair of places.
+    pub targets_per_places: usize,
+    /// So many times as many pairs of classes are kept, to choose the targets from.
+    pub choice: usize,
+    /// At most so many representatives for each range of bytes.
+    pub per_range: usize,
+    /// At most so many of these of one thread at one place with the same bytes.
+    pub per_place: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { targets_per_places: 16, choice: 2, per_range: 48, per_place: 4 }
+    }
+}
+
+/// The nomination, as it sees the events of one run.
+#[derive(Debug)]
+pub struct Conflict {
+    order: Order,
+    /// Fork and join alone.
+    family: Threads,
+    blocks: Blocks,
+    classes: Classes,
+    shadow: Shadow,
+    pairs: Pairs,
+    drops: Drops,
+    targets_per_places: usize,
+    /// The position of the next event.
+    at: u64,
+}
+
+impl Conflict {
+    /// A fresh nomination.
+    #[must_use]
+    pub fn new(options: Options) -> Self {
+        let Options { targets_per_places, choice, per_range, per_place } = options;
+        Self {
+            order: Order::default(),
+            family: Threads::default(),
+            blocks: Blocks::default(),
+            classes: Classes::default(),
+            shadow: Shadow::new(Limits { per_range, per_place }),
+            pairs: Pairs::new(targets_per_places * choice),
+            drops: Drops::default(),
+            targets_per_places,
+            at: 0,
+        }
+    }
+
+    /// Takes the next event of the merged order.
+    pub fn step(&mut self, event: &Event) {
+        self.order(event);
+        self.at += 1;
+    }
+
+    /// Takes the next events, all plain accesses that one thread made in this order: the same as
+    /// [`Self::step`] for each.
+    pub fn plain(&mut self, thread: ThreadId, accesses: &[Plain]) {
+        for access in accesses {
+            self.access(&access.event(thread), &access.access());
+            self.at += 1;
+        }
+    }
+
+    /// The run is over: its targets, the most likely first.
+    #[must_use]
+    pub fn finish(self, calls: &dyn Calls) -> Nomination {
+        let Self { order, blocks, classes, shadow, pairs, drops, targets_per_places, .. } = self;
+        let mut dropped = Dropped {
+            both_atomic: drops.both_atomic.count,
+            fork_join: drops.fork_join.count,
+            unplaced: drops.unplaced.count,
+            capped: pairs.capped.count,
+            forgotten: shadow.forgotten(),
+            ..Dropped::default()
+        };
+        drop(shadow);
+        let places = pairs.groups() as u64;
+        let targets = select::targets((&pairs.all, &classes), calls, targets_per_places, &mut dropped);
+        Nomination { targets, dropped, pairs: places, locks: order.locks, blocks }
+    }
+
+    /// An access that an event makes. Its thread has learned what it synchronises with.
+    #[inline]
+    fn access(&mut self, event: &Event, access: &Access) {
+        let &Access { address, size, mode, atomic, via } = access;
+        let &Event { thread, place, stack, times, .. } = event;
+        let (row, relative) = (self.order.threads.acting(thread), self.family.acting(thread));
+        let clock = self.order.threads.now(row);
+        let family_clock = self.family.now(relative);
+        let (acting, family) = (self.order.threads.row(row), self.family.row(relative));
+        let (slot, family_slot, locks) = (acting.slot, family.slot, acting.locks);
+        let class = Class { thread, slot, family_slot, place, stack, locks, mode, atomic, via };
+        let class = self.classes.number(class);
+        let ordinal = self.classes.count(class, self.at, times);
+        if size == 0 {
+            return;
+        }
+        let near_atomics = self.shadow.access(&mut Judge {
+            now: Instance { class, at: self.at, ordinal, address, size },
+            entry: self.classes.entries[class as usize],
+            clock,
+            family_clock,
+            seen: &acting.clock,
+            family_seen: &family.clock,
+            entries: &self.classes.entries,
+            pairs: &mut self.pairs,
+            drops: &mut self.drops,
+            blocks: &self.blocks,
+            locks: &self.order.locks,
+        });
+        if near_atomics && mode.writes() && atomic.is_none() {
+            self.order.objects.silence_atomics(address, access.end());
+        }
+    }
+
+    fn order(&mut self, event: &Event) {
+        let row = self.order.threads.acting(event.thread);
+        let relative = self.family.acting(event.thread);
+        match event.op {
+            // An empty range touches nothing and is no access.
+            Op::Access(Access { size: 0, .. }) => {}
+            Op::Access(access) => match access.atomic {
+                None => self.access(event, &access),
+                Some(order) => {
+                    self.order.atomic_learns(row, &access, order);
+                    self.access(event, &access);
+                    self.order.atomic_publishes(row, &access, order);
+                }
+            },
+            Op::Fence(order) => self.order.fence(row, order),
+            Op::Acquire { lock, mode } => self.order.acquire(row, lock, mode),
+            Op::Release { lock, mode } => self.order.release(row, lock, mode),
+            Op::Fork { child } => {
+                self.order.fork(row, child);
+                self.family.fork(relative, child);
+            }
+            Op::Join { child } => {
+                self.order.join(row, child);
+                self.family.join(relative, child);
+            }
+            Op::End => {
+                self.order.threads.end(row);
+                self.family.end(relative);
+            }
+            Op::Signal { object, kind } => self.order.signal(row, object, kind),
+            Op::Await { object, kind } => self.order.begin_wait(row, object, kind),
+            Op::Wait { object, kind, woken } => self.order.end_wait(row, object, kind, woken),
+            Op::Arrive { barrier, count } => self.order.arrive(row, barrier, count),
+            Op::Leave { barrier } => self.order.leave(row, barrier),
+            Op::Alloc { address, size, kind } => self.alloc(event, address, size, kind),
+            Op::Free { address, size, kind } => self.free(event, address, size, kind),
+            Op::Forget { object } => self.order.objects.forget(object),
+            // These order nothing; see `hb`.
+            Op::Request { .. }
+            | Op::Begin
+            | Op::Branch
+            | Op::Enter
+            | Op::Exit
+            | Op::HiddenBegin
+            | Op::HiddenEnd => {}
+        }
+    }
+
+    fn alloc(&mut self, event: &Event, address: u64, size: u64, kind: BlockKind) {
+        let Event { thread, place, stack, .. } = *event;
+        self.blocks.insert(Block { address, size, kind, thread, place, stack });
+        if kind == BlockKind::Benign {
+            return;
+        }
+        let end = address.saturating_add(owned(address, size, kind));
+        self.shadow.clear(address, end);
+        self.order.objects.forget_range(address, end);
+    }
+
+    fn free(&mut self, event: &Event, address: u64, size: u64, kind: BlockKind) {
+        let size = if size == 0 { self.blocks.size_at(address, kind).unwrap_or(0) } else { size };
+        let access =
+            Access { via: Via::Free, ..Access::plain(address, owned(address, size, kind), Mode::Write) };
+        self.access(event, &access);
+        self.blocks.remove(address, size, kind);
+    }
+}
