@@ -10,7 +10,6 @@ mod child;
 mod cmd;
 mod compiler;
 mod exit;
-#[allow(dead_code, reason = "the commands that use all of it follow")]
 mod hunt;
 mod launchers;
 mod order;

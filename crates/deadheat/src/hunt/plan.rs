@@ -86,7 +86,6 @@ pub(crate) struct Answer {
 /// A target in the schedule.
 #[derive(Clone, Debug)]
 struct Row {
-    id: String,
     group: usize,
     /// Position among the targets of its group.
     round: usize,
@@ -198,7 +197,6 @@ impl Scheduler {
         });
         self.index.insert(target.id.clone(), self.rows.len());
         self.rows.push(Row {
-            id: target.id.clone(),
             group,
             round: self.groups[group].members,
             rank: target.rank,

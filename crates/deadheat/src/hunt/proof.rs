@@ -75,11 +75,6 @@ impl Teller {
         Teller { tables, symbolizer: Some(symbolizer), folder: folder.to_owned(), threads, modules }
     }
 
-    /// The tables.
-    pub(crate) fn tables(&self) -> &Tables {
-        &self.tables
-    }
-
     /// The symbolizer, to be given back.
     pub(crate) fn symbolizer(&mut self) -> &mut Option<Symbolizer> {
         &mut self.symbolizer
