@@ -73,8 +73,10 @@ pub(crate) struct Way {
 
 /// An access of a side: by whom, and which side.
 type Key = (ThreadId, u8);
-/// What is known of accesses: which one of them it is, and how the knowledge came.
-type Known = HashMap<Key, (u64, Option<Step>, Option<Step>)>;
+/// How many accesses of a key are known, and how that came: the first release, the last acquisition.
+type Row = (u64, Option<Step>, Option<Step>);
+/// What is known of accesses.
+type Known = HashMap<Key, Row>;
 
 /// What a run shows of the pairs.
 #[derive(Default)]
@@ -216,7 +218,7 @@ impl Edges {
 }
 
 /// Adds knowledge; newer accesses take the place of older ones.
-fn learn(into: &mut Known, from: Vec<(Key, (u64, Option<Step>, Option<Step>))>, acquire: Option<Step>) {
+fn learn(into: &mut Known, from: Vec<(Key, Row)>, acquire: Option<Step>) {
     for (key, (version, release, by)) in from {
         let row = (version, release, acquire.or(by));
         let known = into.entry(key).or_insert(row);
