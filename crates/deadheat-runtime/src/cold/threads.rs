@@ -216,10 +216,43 @@ impl Child {
         unsafe { (*self.0).id }
     }
 
+    /// What [`begin_announced`] takes.
+    pub(crate) fn token(self) -> usize {
+        self.0 as usize
+    }
+
     /// The thread could not be created.
     pub(crate) fn failed(self) {
         // SAFETY: the child never ran.
         unsafe { recycle(self.0) };
+    }
+}
+
+/// The calling thread is the one that was announced. What it was taken for at the entry of its
+/// first function ends here; one whose creation was seen stays what it is.
+///
+/// # Safety
+/// `token` is a [`Child::token`], used once.
+pub(crate) unsafe fn begin_announced(token: usize) {
+    let thread = token as *mut Thread;
+    // SAFETY: the caller's promise.
+    unsafe {
+        let word = sys::machine::thread_word();
+        let before = (word > UNWATCHED).then_some(word as *mut Thread);
+        if before.is_some_and(|before| !(*before).seat.is_foreign()) {
+            return recycle(thread);
+        }
+        sys::machine::set_thread_word(UNWATCHED);
+        let stack = own_stack();
+        begin(thread, stack);
+        if let Some(before) = before {
+            let depth = (*before).top.offset_from((*before).frames) as usize;
+            core::ptr::copy_nonoverlapping((*before).frames, (*thread).frames, depth);
+            (*thread).top = (*thread).frames.add(depth);
+            (*thread).clean = null_mut();
+            log::event_of(before, 0, &Op::End);
+            recycle(before);
+        }
     }
 }
 

@@ -75,6 +75,11 @@ impl Seat {
         self.locks_len.store(len - 1, Ordering::Relaxed);
     }
 
+    /// Whether the thread's creation was not seen.
+    pub(crate) fn is_foreign(&self) -> bool {
+        self.path_len == 1 && self.path[0] & FOREIGN != 0
+    }
+
     /// The path of the next thread that this one spawns (Algorithm 1).
     pub(crate) fn spawn_into(&mut self, child: &mut Seat) {
         self.spawned += 1;
