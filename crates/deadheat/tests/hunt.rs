@@ -49,21 +49,25 @@ int main(void) {
 }
 ";
 
-/// The reader is fast in the watched run; held, it finds the pointer gone.
-const CRASH: &str = "#include <pthread.h>
+/// The worker is done in time in the watched run; held, it is not.
+const ASSERTION: &str = "#include <assert.h>
+#include <pthread.h>
 #include <unistd.h>
-static int value = 5, *pointer = &value;
-static void *reader(void *p) {
-    int *mine = pointer;
-    return mine ? p : (void *)(long)*(volatile int *)mine;
+static int result, done;
+static void *worker(void *p) {
+    usleep(1000);
+    result = 1;
+    __atomic_store_n(&done, 1, __ATOMIC_RELAXED);
+    return p;
 }
 int main(void) {
     pthread_t a;
-    pthread_create(&a, 0, reader, 0);
-    usleep(20000);
-    pointer = 0;
+    pthread_create(&a, 0, worker, 0);
+    usleep(30000);
+    assert(__atomic_load_n(&done, __ATOMIC_RELAXED));
+    int seen = result;
     pthread_join(a, 0);
-    return 0;
+    return seen - 1;
 }
 ";
 
@@ -152,17 +156,18 @@ fn input_is_replayed() {
 }
 
 #[test]
-fn a_crash_that_provocation_brings_about_is_a_finding() {
-    let Some(folder) = built("crash", CRASH) else { return };
+fn an_assertion_that_fails_by_a_delay_is_a_finding() {
+    let Some(folder) = built("assertion", ASSERTION) else { return };
     let output = run(&folder, &["hunt", "--format", "json", "--", "./p"]);
     assert_eq!(output.status.code(), Some(66), "{}", said(&output));
     let report = lines(&folder.join("deadheat.hunt/report.jsonl"));
-    let race = report.iter().any(|line| line["type"] == "race");
-    assert!(race, "{}", said(&output));
-    for finding in report.iter().filter(|line| line["type"] == "finding") {
-        assert_eq!(finding["kind"], "crash");
-        assert_eq!(finding["schedule"]["kind"], "provocation");
-    }
+    let findings: Vec<_> = report.iter().filter(|line| line["type"] == "finding").collect();
+    let [finding] = findings[..] else { panic!("one finding\n{}", said(&output)) };
+    assert_eq!(finding["kind"], "assertion");
+    let message = finding["message"].as_str().expect("a message");
+    assert!(message.contains("Assertion `__atomic_load_n"), "{message}");
+    assert!(message.contains("was held before p.c:7 worker"), "{message}");
+    assert_eq!(finding["schedule"]["kind"], "provocation");
 }
 
 #[test]

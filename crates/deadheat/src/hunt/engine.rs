@@ -145,7 +145,7 @@ impl Hunt<'_> {
     fn may_start(&self, work: &Work) -> bool {
         self.limits.runs.is_none_or(|most| work.next <= most)
             && self.limits.until.is_none_or(|until| Instant::now() < until)
-            && !(self.limits.first && !self.proved.is_empty())
+            && (!self.limits.first || self.proved.is_empty())
     }
 
     fn show(&self, work: &mut Work) {

@@ -214,8 +214,7 @@ impl Teller {
             .iter()
             .position(|state| state.loaded == Loaded::Yes && (state.start..state.end).contains(&address));
         let Some(module) = lies else { return address };
-        let loads = self.tables.modules.loads().iter();
-        let load = loads.filter(|load| load.module.0 as usize == module).next_back();
+        let load = self.tables.modules.loads().iter().rfind(|load| load.module.0 as usize == module);
         match load {
             Some(load) => address.wrapping_sub(outcome.modules[module].bias).wrapping_add(load.bias),
             None => address,
