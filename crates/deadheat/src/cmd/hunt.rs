@@ -213,8 +213,8 @@ fn begin(args: &Args, common: &Common) -> Result<Begun, Failure> {
     };
     let folder = Folder::make(&args.output, &settings)?;
     folder.keep_input(common)?;
-    let (end, took) = watch(&program, &settings, &folder, args.show_output, common)?;
-    let mut trace = Trace::open(&folder.trace()).map_err(|error| Failure::input(error.to_string()))?;
+    let (end, took) = watch(&program, &settings, &folder, common)?;
+    let mut trace = Trace::open(folder.trace()).map_err(|error| Failure::input(error.to_string()))?;
     let (nominated, symbolizer, broken) = nominate(&mut trace, Symbolizer::default(), &settings.folder);
     if let Some(broken) = broken {
         anstream::eprintln!("deadheat: {broken}; hunting what was read before that");
@@ -243,10 +243,8 @@ fn watch(
     program: &Path,
     settings: &Settings,
     folder: &Folder,
-    show: bool,
     common: &Common,
 ) -> Result<(End, Duration), Failure> {
-    let _ = show;
     shell(settings.setup.as_ref(), settings, "--setup")?;
     let mut launch = Launch::recording(&settings.command, &folder.trace(), settings.timeout);
     launch.apart = Apart { input: Some(folder.input()), ..Apart::default() };
@@ -334,7 +332,7 @@ fn resume(path: &Path, args: &Args, common: &Common) -> Result<Begun, Failure> {
         anstream::eprintln!("deadheat: the last line of runs.jsonl was not finished; that run is left out");
     }
     let targets = targets::read(&folder.targets(), true)?;
-    let mut trace = Trace::open(&folder.trace()).map_err(|error| Failure::input(error.to_string()))?;
+    let mut trace = Trace::open(folder.trace()).map_err(|error| Failure::input(error.to_string()))?;
     trace.drive(|_| {}).map_err(|error| Failure::input(error.to_string()))?;
     let teller = Teller::new(trace.into_tables(), Symbolizer::default(), &settings.folder);
     std::env::set_current_dir(&settings.folder)
