@@ -41,6 +41,10 @@ pub(crate) enum Command {
     Merge(cmd::merge::Args),
     /// Find the races of a recorded run
     Analyze(cmd::analyze::Args),
+    /// Make the two threads of a proof meet again
+    Replay(cmd::replay::Args),
+    /// Ask a rebuilt program whether a race is mended
+    Verify(cmd::verify::Args),
     /// Write a report in another form
     Report(cmd::report::Args),
     /// Look into a trace, or convert it from or to another format

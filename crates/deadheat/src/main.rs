@@ -12,8 +12,10 @@ mod compiler;
 mod exit;
 mod hunt;
 mod launchers;
+mod order;
 mod tell;
 mod traces;
+mod verify;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -15,12 +15,14 @@ use crate::child::{self, Apart, End, Launch};
 use crate::exit::{Context, Exit, Failure};
 use crate::hunt::engine::{Hunt, Limits};
 use crate::hunt::folder::{Folder, Settings};
+use crate::hunt::gate::Gate;
 use crate::hunt::log::{self, Line, Log, Watched};
 use crate::hunt::nominate::{Nominated, nominate};
 use crate::hunt::plan::{Scheduler, TRIES};
 use crate::hunt::proof::Teller;
 use crate::hunt::targets::{self, Target};
 use crate::hunt::told;
+use crate::order::{self, Order};
 use crate::tell::{self, Choosing, Output};
 use crate::traces;
 
@@ -73,6 +75,8 @@ pub(crate) struct Args {
     /// Show the output of re-runs
     #[arg(long)]
     show_output: bool,
+    #[command(flatten)]
+    order: order::Options,
     #[command(flatten)]
     telling: Telling,
     /// The program and its arguments
@@ -211,9 +215,10 @@ fn begin(args: &Args, common: &Common) -> Result<Begun, Failure> {
         setup: args.setup.clone(),
         teardown: args.teardown.clone(),
     };
+    let order = Order::read(&args.order, &program)?;
     let folder = Folder::make(&args.output, &settings)?;
     folder.keep_input(common)?;
-    let (end, took) = watch(&program, &settings, &folder, common)?;
+    let (end, took, warning) = watch(&program, &settings, &folder, order.as_ref(), common)?;
     let mut trace = Trace::open(folder.trace()).map_err(|error| Failure::input(error.to_string()))?;
     let (nominated, symbolizer, broken) = nominate(&mut trace, Symbolizer::default(), &settings.folder);
     if let Some(broken) = broken {
@@ -232,21 +237,29 @@ fn begin(args: &Args, common: &Common) -> Result<Begun, Failure> {
         None => targets,
     };
     targets::write_file(&targets, &folder.targets())?;
-    let line = Line::Watch(Box::new(watched_line(&trace, &nominated, &settings, end, took)));
+    let mut line = watched_line(&trace, &nominated, &settings, end, took);
+    line.notes.extend(warning);
+    let line = Line::Watch(Box::new(line));
     Log::open(&folder.runs())?.add(&line)?;
     let teller = Teller::new(trace.into_tables(), symbolizer, &settings.folder);
     Ok(Begun { folder, settings, targets, lines: vec![line], teller, program })
 }
 
-/// The first run: its output is shown, its trace kept.
+/// The first run: its output is shown, its trace kept. The last value says that the order which it
+/// was to keep was not kept.
 fn watch(
     program: &Path,
     settings: &Settings,
     folder: &Folder,
+    order: Option<&Order>,
     common: &Common,
-) -> Result<(End, Duration), Failure> {
+) -> Result<(End, Duration, Option<String>), Failure> {
     shell(settings.setup.as_ref(), settings, "--setup")?;
-    let mut launch = Launch::recording(&settings.command, &folder.trace(), settings.timeout);
+    let gate = order.map(|order| Gate::write(&order.plan(), &folder.trace())).transpose()?;
+    let mut launch = match gate {
+        Some(_) => Launch::monitored(&settings.command, &folder.trace(), settings.timeout),
+        None => Launch::recording(&settings.command, &folder.trace(), settings.timeout),
+    };
     launch.apart = Apart { input: Some(folder.input()), ..Apart::default() };
     let started = Instant::now();
     let end = child::run(&launch)?;
@@ -265,7 +278,11 @@ fn watch(
             program.display()
         )));
     }
-    Ok((end, took))
+    let warning = match (order, &gate) {
+        (Some(order), Some(gate)) => order.warning(&gate.outcome()?),
+        _ => None,
+    };
+    Ok((end, took, warning))
 }
 
 fn shell(command: Option<&String>, settings: &Settings, option: &str) -> Result<(), Failure> {

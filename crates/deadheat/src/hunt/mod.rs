@@ -3,11 +3,14 @@
 //! The paper is RaceHunter. The road: [`nominate`] makes [`targets`] of the watched run's trace;
 //! [`plan`] schedules them into runs; [`engine`] starts those through [`pool`], each with a
 //! [`gatefile`], reads its [`outcome`], and writes to the [`log`] what [`proof`] and [`finding`]
-//! tell of it; [`told`] makes the report of the log.
+//! tell of it; [`told`] makes the report of the log. [`witness`] and [`again`] bring one proof's pair
+//! together once more, outside of a hunt.
 
+pub(crate) mod again;
 pub(crate) mod engine;
 pub(crate) mod finding;
 pub(crate) mod folder;
+pub(crate) mod gate;
 pub(crate) mod gatefile;
 pub(crate) mod log;
 pub(crate) mod nominate;
@@ -18,3 +21,4 @@ pub(crate) mod progress;
 pub(crate) mod proof;
 pub(crate) mod targets;
 pub(crate) mod told;
+pub(crate) mod witness;
