@@ -45,26 +45,26 @@ fn mix(number: u64) -> u64 {
 /// A kernel: the events of one short stretch of a thread, by its number.
 type Kernel = fn(thread: u32, stretch: u64, events: &mut Vec<Event>);
 
-/// Work on own memory at many places, and now and then a shared word, by one of its two places:
-/// a third of them under a lock.
+/// A function works on an object of its thread's, and now and then on a shared word, which the
+/// first thread writes and others read: a third of them under a lock.
 fn pairs(thread: u32, stretch: u64, events: &mut Vec<Event>) {
-    let base = OWN + u64::from(thread) * (64 << 20);
+    let at = mix(stretch * 4 + u64::from(thread));
+    let (function, object) = (at % 200, (at >> 32) % (1 << 15));
+    let base = OWN + u64::from(thread) * (64 << 20) + object * 64;
     for step in 0..8 {
-        let at = mix(stretch * 8 + step);
-        let place = 30_000 + at % 5_000;
-        let address = base + at % (1 << 20) * 8;
         let mode = if step % 3 == 2 { Mode::Write } else { Mode::Read };
-        events.push(event(thread, place, at >> 40 & 3, access(address, 8, mode)));
+        let place = 30_000 + function * 8 + step;
+        events.push(event(thread, place, at >> 60 & 3, access(base + step * 8, 8, mode)));
     }
     let word = mix(stretch ^ 0xabcd) % PAIRS;
-    let (mode, side) = if thread.is_multiple_of(2) { (Mode::Write, 0) } else { (Mode::Read, 1) };
+    let (mode, side) = if thread == 0 { (Mode::Write, 0) } else { (Mode::Read, 1) };
     let (lock, exclusive) = (LOCK + word % 64 * 64, LockMode::Write);
     let locked = word.is_multiple_of(3);
     if locked {
         events.push(event(thread, 1, 0, Op::Acquire { lock, mode: exclusive }));
     }
     let op = access(SHARED + word * 8, 8, mode);
-    events.push(event(thread, 2 + word * 2 + side, stretch & 1, op));
+    events.push(event(thread, 3 + word * 2 + side, stretch & 1, op));
     if locked {
         events.push(event(thread, 2, 0, Op::Release { lock, mode: exclusive }));
     }

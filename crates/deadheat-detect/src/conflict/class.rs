@@ -11,7 +11,7 @@ use rustc_hash::{FxBuildHasher, FxHashMap};
 use std::hash::BuildHasher;
 
 /// The classes that are found without a look into the map of all.
-const RECENT: usize = 1 << 12;
+const RECENT: usize = 1 << 15;
 /// A spot's trail has at most so many steps.
 const TRAIL_STEPS: usize = 1 << 12;
 /// All trails together have at most so many steps.
@@ -40,12 +40,22 @@ impl Class {
     }
 }
 
-/// A class and where its members are counted.
+/// A class, where its members are counted, and what representatives refer to.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entry {
     pub(super) class: Class,
     pub(super) counter: u32,
     pub(super) spot: u32,
+    pub(super) site: u32,
+}
+
+/// What classes of a thread at a place have in common: few enough to be near at hand.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Site {
+    pub(super) thread: ThreadId,
+    pub(super) slot: u32,
+    pub(super) family_slot: u32,
+    pub(super) place: PlaceId,
 }
 
 /// The accesses of one thread at one place with one stack.
@@ -61,9 +71,7 @@ pub(super) struct Counter {
 #[derive(Debug)]
 pub(super) struct Spot {
     pub(super) counters: Vec<u32>,
-    last: u32,
     trail: Vec<Step>,
-    cut: bool,
 }
 
 /// From here on the accesses of a spot are of this counter, which had counted so many.
@@ -84,12 +92,18 @@ pub(super) struct Classes {
     counters: Vec<Counter>,
     by_place: FxHashMap<(ThreadId, PlaceId), u32>,
     spots: Vec<Spot>,
+    /// The counter of each spot that counted last, while its trail is whole.
+    latest: Vec<u32>,
+    by_site: FxHashMap<Site, u32>,
+    pub(super) sites: Vec<Site>,
     /// The number of threads that accessed at a place.
     threads: FxHashMap<PlaceId, u32>,
     steps: usize,
 }
 
 const NONE: u32 = u32::MAX;
+/// In the place of a counter: the spot's trail has no room for more steps.
+const CUT: u32 = u32::MAX - 1;
 
 impl Default for Classes {
     fn default() -> Self {
@@ -101,6 +115,9 @@ impl Default for Classes {
             counters: Vec::new(),
             by_place: FxHashMap::default(),
             spots: Vec::new(),
+            latest: Vec::new(),
+            by_site: FxHashMap::default(),
+            sites: Vec::new(),
             threads: FxHashMap::default(),
             steps: 0,
         }
@@ -128,7 +145,7 @@ impl Classes {
     /// those of its thread, place and stack.
     #[inline]
     pub(super) fn count(&mut self, class: u32, at: u64, times: u32) -> u64 {
-        let Entry { counter: number, spot, .. } = self.entries[class as usize];
+        let &Entry { counter: number, spot, .. } = &self.entries[class as usize];
         let counter = &mut self.counters[number as usize];
         let before = counter.count;
         if before == 0 {
@@ -136,9 +153,11 @@ impl Classes {
         }
         counter.last_at = at;
         counter.count += u64::from(times);
-        let spot = &mut self.spots[spot as usize];
-        if spot.last != number {
-            spot.step(Step { at, counter: number, before }, &mut self.steps);
+        let latest = &mut self.latest[spot as usize];
+        if *latest != number && *latest != CUT {
+            let step = Step { at, counter: number, before };
+            let kept = self.spots[spot as usize].step(step, &mut self.steps);
+            *latest = if kept { number } else { CUT };
         }
         before + 1
     }
@@ -156,8 +175,15 @@ impl Classes {
             self.spots[spot as usize].counters.push(number);
             number
         });
+        let Class { thread, slot, family_slot, place, .. } = class;
+        let site = Site { thread, slot, family_slot, place };
+        let sites = &mut self.sites;
+        let site = *self.by_site.entry(site).or_insert_with(|| {
+            sites.push(site);
+            sites.len() as u32 - 1
+        });
         let number = self.entries.len() as u32;
-        self.entries.push(Entry { class, counter, spot });
+        self.entries.push(Entry { class, counter, spot, site });
         self.numbers.insert(class, number);
         number
     }
@@ -165,7 +191,8 @@ impl Classes {
     fn spot(&mut self, thread: ThreadId, place: PlaceId) -> u32 {
         *self.by_place.entry((thread, place)).or_insert_with(|| {
             *self.threads.entry(place).or_default() += 1;
-            self.spots.push(Spot { counters: Vec::new(), last: NONE, trail: Vec::new(), cut: false });
+            self.spots.push(Spot { counters: Vec::new(), trail: Vec::new() });
+            self.latest.push(NONE);
             self.spots.len() as u32 - 1
         })
     }
@@ -202,17 +229,18 @@ impl Classes {
 }
 
 impl Spot {
+    /// Remembers a step; `false` if there is no room for it, and none for later ones.
     #[cold]
-    fn step(&mut self, step: Step, steps: &mut usize) {
-        self.last = step.counter;
+    fn step(&mut self, step: Step, steps: &mut usize) -> bool {
         if step.before == 0 {
             // Where a counter began is known from itself.
-            return;
+            return true;
         }
-        self.cut |= self.trail.len() >= TRAIL_STEPS || *steps >= ALL_STEPS;
-        if !self.cut {
-            self.trail.push(step);
-            *steps += 1;
+        if self.trail.len() >= TRAIL_STEPS || *steps >= ALL_STEPS {
+            return false;
         }
+        self.trail.push(step);
+        *steps += 1;
+        true
     }
 }

@@ -40,7 +40,7 @@ use crate::clock::threads::Threads;
 use class::{Class, Classes};
 use judge::{Drops, Judge};
 use pairs::{Instance, Pairs};
-use reps::Limits;
+use reps::{Limits, Sort};
 use shadow::Shadow;
 
 pub use pairs::{FILTER_BITS, PAIRS_MAX};
@@ -62,7 +62,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { targets_per_places: 16, choice: 2, per_range: 48, per_place: 4 }
+        Self { targets_per_places: 16, choice: 2, per_range: 32, per_place: 4 }
     }
 }
 
@@ -152,11 +152,12 @@ impl Conflict {
         let near_atomics = self.shadow.access(&mut Judge {
             now: Instance { class, at: self.at, ordinal, address, size },
             entry: self.classes.entries[class as usize],
+            sort: Sort { writes: mode.writes(), atomic: atomic.is_some() },
             clock,
             family_clock,
             seen: &acting.clock,
             family_seen: &family.clock,
-            entries: &self.classes.entries,
+            sites: &self.classes.sites,
             pairs: &mut self.pairs,
             drops: &mut self.drops,
             blocks: &self.blocks,

@@ -15,6 +15,8 @@ use super::target::Rank;
 pub const PAIRS_MAX: usize = 1 << 18;
 /// The filters that count dropped pairs once have so many bits each.
 pub const FILTER_BITS: usize = 1 << 20;
+/// So many pairs are at hand without a look into the map of all.
+const SETTLED: usize = 1 << 14;
 /// So many pairs of places are counted.
 const GROUPS_MAX: usize = 1 << 20;
 
@@ -53,6 +55,11 @@ impl Key {
     pub(super) fn of(one: u32, other: u32) -> Self {
         Self(one.min(other), one.max(other))
     }
+
+    #[inline]
+    fn hash(self) -> usize {
+        FxBuildHasher.hash_one(self) as usize >> 24
+    }
 }
 
 /// Two places, in no order.
@@ -89,7 +96,7 @@ impl Default for Filter {
 
 impl Filter {
     pub(super) fn count(&mut self, key: Key) {
-        let bit = FxBuildHasher.hash_one(key) as usize >> 24 & (FILTER_BITS - 1);
+        let bit = key.hash() & (FILTER_BITS - 1);
         let word = &mut self.bits[bit / 64];
         self.count += u64::from(*word >> (bit % 64) & 1 == 0);
         *word |= 1 << (bit % 64);
@@ -99,6 +106,8 @@ impl Filter {
 /// All pairs of a run.
 #[derive(Debug)]
 pub(super) struct Pairs {
+    /// Pairs that need nothing more from accesses that are ordered, a few of them.
+    settled: Box<[Key]>,
     numbers: FxHashMap<Key, u32>,
     pub(super) all: Vec<Pair>,
     groups: FxHashMap<Places, Group>,
@@ -110,6 +119,7 @@ impl Pairs {
     /// At most so many pairs for each pair of places.
     pub(super) fn new(per_group: usize) -> Self {
         Self {
+            settled: vec![Key(0, 0); SETTLED].into_boxed_slice(),
             numbers: FxHashMap::default(),
             all: Vec::new(),
             groups: FxHashMap::default(),
@@ -121,6 +131,18 @@ impl Pairs {
     /// The number of pairs of places.
     pub(super) fn groups(&self) -> usize {
         self.groups.len()
+    }
+
+    /// Whether a pair is known, as far as that is at hand.
+    #[inline]
+    pub(super) fn is_settled(&self, key: Key) -> bool {
+        self.settled[key.hash() & (SETTLED - 1)] == key
+    }
+
+    /// Remembers that a pair is known. It may give way later: so it was capped, and counted.
+    #[inline]
+    pub(super) fn settle(&mut self, key: Key) {
+        self.settled[key.hash() & (SETTLED - 1)] = key;
     }
 
     /// The pair of two classes, to improve it.

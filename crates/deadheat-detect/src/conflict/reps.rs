@@ -5,6 +5,8 @@
 //! access finds its own representative, all behind it were met by the class's last access, at a
 //! time when they were what they are now: met once, they need not be met again.
 
+use deadheat_core::race::LockSetId;
+
 use super::judge::Judge;
 use super::pairs::Instance;
 use crate::clock::blocks::Blocks;
@@ -40,11 +42,23 @@ pub(super) trait Extent: Copy {
     fn without(&self, base: u64, gone: (u64, u64)) -> [Option<Self>; 2];
 }
 
-/// A representative.
+/// What an access does, as far as conflicts go.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Sort {
+    pub(super) writes: bool,
+    pub(super) atomic: bool,
+}
+
+/// A representative. In granules it fills one line of a cache, and to look at it takes no other
+/// but its site.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(32))]
 pub(super) struct Rep<E> {
     pub(super) class: u32,
     next: u32,
+    pub(super) site: u32,
+    pub(super) locks: LockSetId,
+    pub(super) sort: Sort,
     /// The clock of the latest access, in the slot of its class.
     pub(super) clock: u32,
     /// The same in clocks of fork and join alone.
@@ -133,10 +147,19 @@ impl<E: Extent> Reps<E> {
             (before, number) = (number, rep.next);
         }
         if number == NONE {
-            let class = judge.now.class;
-            let (clock, family_clock) = (judge.clock, judge.family_clock);
-            let rep = Rep { class, next: NONE, clock, family_clock, first: last, last, extent };
-            self.push(head, length, rep, judge);
+            let rep = Rep {
+                class: judge.now.class,
+                next: NONE,
+                site: judge.entry.site,
+                locks: judge.entry.class.locks,
+                sort: judge.sort,
+                clock: judge.clock,
+                family_clock: judge.family_clock,
+                first: last,
+                last,
+                extent,
+            };
+            self.push(head, length, rep);
             return 0;
         }
         let next = self.all[number as usize].next;
@@ -157,9 +180,9 @@ impl<E: Extent> Reps<E> {
     }
 
     /// A class is new to a cell, which has `length` others.
-    fn push(&mut self, head: &mut u32, length: usize, rep: Rep<E>, judge: &Judge<'_>) {
+    fn push(&mut self, head: &mut u32, length: usize, rep: Rep<E>) {
         if length >= self.limits.per_place
-            && let Some((before, number)) = self.one_too_many(*head, length, &rep, judge)
+            && let Some((before, number)) = self.one_too_many(*head, length, &rep)
         {
             let next = self.all[number as usize].next;
             match before {
@@ -175,14 +198,13 @@ impl<E: Extent> Reps<E> {
 
     /// The one of a full chain that gives way, with the one before it: the longest unused of the
     /// same thread and place, if these are too many, or of all.
-    fn one_too_many(&self, head: u32, length: usize, rep: &Rep<E>, judge: &Judge<'_>) -> Option<(u32, u32)> {
+    fn one_too_many(&self, head: u32, length: usize, rep: &Rep<E>) -> Option<(u32, u32)> {
         let (mut before, mut number) = (NONE, head);
         let (mut last, mut last_alike, mut alike) = (None, None, 0);
         while number != NONE {
             let other = &self.all[number as usize];
             last = Some((before, number));
-            let same_spot = judge.entries[other.class as usize].spot == judge.entry.spot;
-            if same_spot && other.extent.same(&rep.extent) {
+            if other.site == rep.site && other.extent.same(&rep.extent) {
                 last_alike = last;
                 alike += 1;
             }
@@ -261,6 +283,8 @@ impl<E: Extent> Reps<E> {
         self.free = number;
     }
 }
+
+const _: () = assert!(size_of::<Rep<Bytes>>() == 64);
 
 /// Bytes of a granule of eight, touched by accesses of at most [`super::shadow::FINE_MAX`] bytes.
 #[derive(Clone, Copy, Debug)]
