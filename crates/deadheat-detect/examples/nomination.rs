@@ -45,16 +45,18 @@ fn mix(number: u64) -> u64 {
 /// A kernel: the events of one short stretch of a thread, by its number.
 type Kernel = fn(thread: u32, stretch: u64, events: &mut Vec<Event>);
 
-/// A function works on an object of its thread's, and now and then on a shared word, which the
-/// first thread writes and others read: a third of them under a lock.
+/// A function's loop goes over some words of its thread's: two loads and a store each. Now and
+/// then comes a shared word, which the first thread writes and others read, a third of them under
+/// a lock.
 fn pairs(thread: u32, stretch: u64, events: &mut Vec<Event>) {
     let at = mix(stretch * 4 + u64::from(thread));
-    let (function, object) = (at % 200, (at >> 32) % (1 << 15));
-    let base = OWN + u64::from(thread) * (64 << 20) + object * 64;
-    for step in 0..8 {
+    let chunk = (at >> 32) % (1 << 12);
+    let function = chunk % 250 * 4 + at % 4;
+    let base = OWN + u64::from(thread) * (64 << 20) + chunk * 64;
+    for step in 0..24 {
         let mode = if step % 3 == 2 { Mode::Write } else { Mode::Read };
-        let place = 30_000 + function * 8 + step;
-        events.push(event(thread, place, at >> 60 & 3, access(base + step * 8, 8, mode)));
+        let place = 30_000 + function * 3 + step % 3;
+        events.push(event(thread, place, function & 3, access(base + step / 3 * 8, 8, mode)));
     }
     let word = mix(stretch ^ 0xabcd) % PAIRS;
     let (mode, side) = if thread == 0 { (Mode::Write, 0) } else { (Mode::Read, 1) };
@@ -67,6 +69,18 @@ fn pairs(thread: u32, stretch: u64, events: &mut Vec<Event>) {
     events.push(event(thread, 3 + word * 2 + side, stretch & 1, op));
     if locked {
         events.push(event(thread, 2, 0, Op::Release { lock, mode: exclusive }));
+    }
+}
+
+/// As many functions touch the words of random objects, each by four stacks: no cache helps.
+fn scattered(thread: u32, stretch: u64, events: &mut Vec<Event>) {
+    let at = mix(stretch * 4 + u64::from(thread));
+    let object = (at >> 32) % (1 << 14);
+    let base = OWN + u64::from(thread) * (64 << 20) + object * 64;
+    for step in 0..8 {
+        let mode = if step % 3 == 2 { Mode::Write } else { Mode::Read };
+        let place = 30_000 + (object % 200 * 4 + at % 4) * 8 + step;
+        events.push(event(thread, place, at >> 60 & 3, access(base + step * 8, 8, mode)));
     }
 }
 
@@ -132,8 +146,9 @@ fn heap(thread: u32, stretch: u64, events: &mut Vec<Event>) {
     }
 }
 
-const KERNELS: [(&str, Kernel); 6] = [
+const KERNELS: [(&str, Kernel); 7] = [
     ("pairs", pairs),
+    ("scattered", scattered),
     ("sweep", sweep),
     ("hot-words", hot_words),
     ("atomics", atomics),

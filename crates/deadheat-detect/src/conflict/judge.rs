@@ -1,12 +1,13 @@
 //! The access under way, and what becomes of the representatives that it meets.
 
 use deadheat_core::event::LockMode;
-use deadheat_core::ids::PlaceId;
+use deadheat_core::ids::{PlaceId, ThreadId};
 use deadheat_core::race::{LockSetId, LockSets};
 
-use super::class::{Entry, Site};
+use super::class::Site;
+use super::extent::Extent;
 use super::pairs::{Filter, Instance, Key, Pair, Pairs, Places};
-use super::reps::{Extent, Rep, Sort};
+use super::reps::{Rep, Sort};
 use super::target::Rank;
 use crate::clock::blocks::Blocks;
 use crate::clock::lockset::LockTable;
@@ -23,7 +24,10 @@ pub(super) struct Drops {
 /// The access under way.
 pub(super) struct Judge<'a> {
     pub(super) now: Instance,
-    pub(super) entry: Entry,
+    pub(super) site: u32,
+    pub(super) thread: ThreadId,
+    pub(super) place: PlaceId,
+    pub(super) held: LockSetId,
     pub(super) sort: Sort,
     /// Its thread's own clock.
     pub(super) clock: u32,
@@ -52,7 +56,7 @@ impl Judge<'_> {
     pub(super) fn look<E: Extent>(&mut self, rep: &Rep<E>, base: u64, clip: (u64, u64)) {
         if (rep.sort.writes || self.sort.writes) && rep.extent.meets(base, clip) {
             let site = &self.sites[rep.site as usize];
-            if site.thread != self.entry.class.thread {
+            if site.who.thread != self.thread {
                 self.meet(rep, site, (base, clip));
             }
         }
@@ -65,7 +69,7 @@ impl Judge<'_> {
         if rep.sort.atomic && self.sort.atomic {
             return self.drops.both_atomic.count(key);
         }
-        let ordered = self.seen.get(site.slot) >= rep.clock;
+        let ordered = self.seen.get(site.who.slot) >= rep.clock;
         if ordered && self.pairs.is_settled(key) {
             return;
         }
@@ -80,23 +84,25 @@ impl Judge<'_> {
         (base, clip): (u64, (u64, u64)),
         (key, ordered): (Key, bool),
     ) {
-        let place = self.entry.class.place;
-        let places = Places::of(site.place, place);
+        let places = Places::of(site.place, self.place);
         let rank = match ordered {
             false => Rank::Unordered,
-            true if self.common_lock(rep.locks, self.entry.class.locks) => Rank::CommonLock,
+            true if self.common_lock(rep.locks, self.held) => Rank::CommonLock,
             true => Rank::NoCommonLock,
         };
+        if ordered && self.pairs.is_full(places, rank) {
+            return self.pairs.capped.count(key);
+        }
         let known = self.pairs.find(key);
         if let Some(number) = known {
             if ordered || self.pairs.rank(number) == Rank::Unordered {
                 return self.pairs.settle(key);
             }
         } else {
-            if ordered && self.family_seen.get(site.family_slot) >= rep.family_clock {
+            if ordered && self.family_seen.get(site.who.family_slot) >= rep.family_clock {
                 return self.drops.fork_join.count(key);
             }
-            if site.place == PlaceId::UNKNOWN || place == PlaceId::UNKNOWN {
+            if site.place == PlaceId::UNKNOWN || self.place == PlaceId::UNKNOWN {
                 return self.drops.unplaced.count(key);
             }
             if self.pairs.is_full(places, rank) {

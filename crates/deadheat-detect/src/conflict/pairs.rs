@@ -95,11 +95,19 @@ impl Default for Filter {
 }
 
 impl Filter {
+    #[inline]
     pub(super) fn count(&mut self, key: Key) {
+        self.count += u64::from(self.mark(key));
+    }
+
+    /// The pair will not be counted; `true` if it was not counted yet.
+    #[inline]
+    fn mark(&mut self, key: Key) -> bool {
         let bit = key.hash() & (FILTER_BITS - 1);
         let word = &mut self.bits[bit / 64];
-        self.count += u64::from(*word >> (bit % 64) & 1 == 0);
+        let new = *word >> (bit % 64) & 1 == 0;
         *word |= 1 << (bit % 64);
+        new
     }
 }
 
@@ -112,6 +120,7 @@ pub(super) struct Pairs {
     pub(super) all: Vec<Pair>,
     groups: FxHashMap<Places, Group>,
     per_group: usize,
+    /// Pairs that found no room or gave way. Those that are kept are marked in it as well.
     pub(super) capped: Filter,
 }
 
@@ -180,6 +189,7 @@ impl Pairs {
         if self.is_full(places, pair.rank) {
             return self.capped.count(key);
         }
+        self.capped.mark(key);
         let group = self.groups.entry(places).or_default();
         let room = group.members.len() < self.per_group && self.all.len() < PAIRS_MAX;
         if room {
@@ -193,11 +203,12 @@ impl Pairs {
                 group.members.iter().copied().max_by_key(|&number| (all[number as usize].rank, number));
             let Some(number) = worst.filter(|&number| all[number as usize].rank > pair.rank) else {
                 group.full = true;
-                return self.capped.count(key);
+                self.capped.count += 1;
+                return;
             };
             let gone = std::mem::replace(&mut all[number as usize], pair).key();
             self.numbers.remove(&gone);
-            self.capped.count(gone);
+            self.capped.count += 1;
             self.numbers.insert(key, number);
         }
         group.full |= group.members.len() >= self.per_group;
