@@ -401,6 +401,8 @@ pub struct Coverage {
     pub pairs: u64,
     /// Pairs that met.
     pub proved: u64,
+    /// Further pairs that met while others were waited for.
+    pub beyond: u64,
     /// Pairs that were tried and did not meet.
     pub missed: u64,
     /// The same by the reason: `none`, `quiescent`, `moved`, `lost`, `busy`, `undecided`.

@@ -31,7 +31,7 @@ impl<'a> Describer<'a> {
     /// The descriptor of an access; `None` if its ordinal cannot be told with certainty.
     pub(super) fn describe(&mut self, access: &Instance) -> Option<Descriptor> {
         let entry = self.classes.entries[access.class as usize];
-        let (thread, place) = (entry.class.thread, entry.class.place);
+        let (thread, place) = (self.classes.thread(&entry.class), entry.class.place);
         let only_thread = self.classes.is_shared(place);
         if self.classes.spot_of(entry.spot).counters.len() == 1 {
             let calls = Vec::new();
@@ -73,7 +73,7 @@ impl<'a> Describer<'a> {
         let mut size = 0;
         let mut stacks = Vec::new();
         for &counter in &self.classes.spot_of(spot).counters {
-            let calls = self.calls.calls(self.classes.counter(counter).stack);
+            let calls = self.calls.calls(self.classes.stack_of(counter));
             size += calls.len();
             if size > CALLS_MAX {
                 return None;

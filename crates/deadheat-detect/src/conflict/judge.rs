@@ -1,12 +1,13 @@
 //! The access under way, and what becomes of the representatives that it meets.
 
 use deadheat_core::event::LockMode;
-use deadheat_core::ids::PlaceId;
+use deadheat_core::ids::{PlaceId, ThreadId};
 use deadheat_core::race::{LockSetId, LockSets};
 
-use super::class::Entry;
+use super::class::Site;
+use super::extent::Extent;
 use super::pairs::{Filter, Instance, Key, Pair, Pairs, Places};
-use super::reps::{Extent, Rep};
+use super::reps::{Rep, Sort};
 use super::target::Rank;
 use crate::clock::blocks::Blocks;
 use crate::clock::lockset::LockTable;
@@ -23,7 +24,11 @@ pub(super) struct Drops {
 /// The access under way.
 pub(super) struct Judge<'a> {
     pub(super) now: Instance,
-    pub(super) entry: Entry,
+    pub(super) site: u32,
+    pub(super) thread: ThreadId,
+    pub(super) place: PlaceId,
+    pub(super) held: LockSetId,
+    pub(super) sort: Sort,
     /// Its thread's own clock.
     pub(super) clock: u32,
     /// The same in clocks of fork and join alone.
@@ -32,7 +37,7 @@ pub(super) struct Judge<'a> {
     pub(super) seen: &'a Clock,
     /// What its thread has seen by fork and join alone.
     pub(super) family_seen: &'a Clock,
-    pub(super) entries: &'a [Entry],
+    pub(super) sites: &'a [Site],
     pub(super) pairs: &'a mut Pairs,
     pub(super) drops: &'a mut Drops,
     pub(super) blocks: &'a Blocks,
@@ -49,48 +54,62 @@ impl Judge<'_> {
     /// from `clip.0` to `clip.1`.
     #[inline]
     pub(super) fn look<E: Extent>(&mut self, rep: &Rep<E>, base: u64, clip: (u64, u64)) {
-        let other = &self.entries[rep.class as usize].class;
-        let mine = &self.entry.class;
-        if other.thread != mine.thread
-            && (other.mode.writes() || mine.mode.writes())
-            && rep.extent.meets(base, clip)
-        {
-            self.meet(rep, base, clip);
+        if (rep.sort.writes || self.sort.writes) && rep.extent.meets(base, clip) {
+            let site = &self.sites[rep.site as usize];
+            if site.who.thread != self.thread {
+                self.meet(rep, site, (base, clip));
+            }
         }
     }
 
     /// The access touches bytes that another thread touched, and one of them wrote.
-    fn meet<E: Extent>(&mut self, rep: &Rep<E>, base: u64, clip: (u64, u64)) {
+    #[inline]
+    fn meet<E: Extent>(&mut self, rep: &Rep<E>, site: &Site, cell: (u64, (u64, u64))) {
         let key = Key::of(rep.class, self.now.class);
-        let (other, mine) = (self.entries[rep.class as usize].class, self.entry.class);
-        if other.atomic.is_some() && mine.atomic.is_some() {
+        if rep.sort.atomic && self.sort.atomic {
             return self.drops.both_atomic.count(key);
         }
-        let ordered = self.seen.get(other.slot) >= rep.clock;
-        let places = Places::of(other.place, mine.place);
+        let ordered = self.seen.get(site.who.slot) >= rep.clock;
+        if ordered && self.pairs.is_settled(key) {
+            return;
+        }
+        self.pair(rep, site, cell, (key, ordered));
+    }
+
+    /// The access conflicts with another, and that may be news.
+    fn pair<E: Extent>(
+        &mut self,
+        rep: &Rep<E>,
+        site: &Site,
+        (base, clip): (u64, (u64, u64)),
+        (key, ordered): (Key, bool),
+    ) {
+        let places = Places::of(site.place, self.place);
+        let rank = match ordered {
+            false => Rank::Unordered,
+            true if self.common_lock(rep.locks, self.held) => Rank::CommonLock,
+            true => Rank::NoCommonLock,
+        };
+        if ordered && self.pairs.is_full(places, rank) {
+            return self.pairs.capped.count(key);
+        }
         let known = self.pairs.find(key);
         if let Some(number) = known {
             if ordered || self.pairs.rank(number) == Rank::Unordered {
-                return;
+                return self.pairs.settle(key);
             }
         } else {
-            if ordered && self.family_seen.get(other.family_slot) >= rep.family_clock {
+            if ordered && self.family_seen.get(site.who.family_slot) >= rep.family_clock {
                 return self.drops.fork_join.count(key);
             }
-            if other.place == PlaceId::UNKNOWN || mine.place == PlaceId::UNKNOWN {
+            if site.place == PlaceId::UNKNOWN || self.place == PlaceId::UNKNOWN {
                 return self.drops.unplaced.count(key);
             }
-            let best = if ordered { Rank::NoCommonLock } else { Rank::Unordered };
-            if self.pairs.is_full(places, best) {
+            if self.pairs.is_full(places, rank) {
                 return self.pairs.capped.count(key);
             }
         }
         let Some(address) = rep.extent.common(base, clip, self.blocks) else { return };
-        let rank = match ordered {
-            false => Rank::Unordered,
-            true if self.common_lock(other.locks, mine.locks) => Rank::CommonLock,
-            true => Rank::NoCommonLock,
-        };
         let earlier = if ordered { rep.first_instance(base) } else { rep.last_instance(base) };
         let pair = Pair { sides: [earlier, self.now], address, block: self.blocks.around(address), rank };
         match known {
@@ -101,6 +120,9 @@ impl Judge<'_> {
 
     /// Whether two lock sets share a lock that one of them holds in write mode.
     fn common_lock(&self, one: LockSetId, other: LockSetId) -> bool {
+        if one == LockSetId::default() || other == LockSetId::default() {
+            return false;
+        }
         let others = self.locks.locks(other);
         self.locks.locks(one).iter().any(|held| {
             let excludes = |mode| held.mode == LockMode::Write || mode == LockMode::Write;

@@ -21,6 +21,7 @@
 
 mod class;
 mod describe;
+mod extent;
 mod judge;
 mod pairs;
 mod reps;
@@ -37,10 +38,10 @@ use deadheat_core::race::Block;
 use crate::clock::blocks::{Blocks, owned};
 use crate::clock::order::Order;
 use crate::clock::threads::Threads;
-use class::{Class, Classes};
+use class::{Class, Classes, How, Who};
 use judge::{Drops, Judge};
 use pairs::{Instance, Pairs};
-use reps::Limits;
+use reps::{Limits, Sort};
 use shadow::Shadow;
 
 pub use pairs::{FILTER_BITS, PAIRS_MAX};
@@ -56,13 +57,15 @@ pub struct Options {
     pub choice: usize,
     /// At most so many representatives for each range of bytes.
     pub per_range: usize,
+    /// At most so many of these while no other thread touched the memory around (512 bytes).
+    pub alone: usize,
     /// At most so many of these of one thread at one place with the same bytes.
     pub per_place: usize,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { targets_per_places: 16, choice: 2, per_range: 48, per_place: 4 }
+        Self { targets_per_places: 16, choice: 2, per_range: 32, alone: 16, per_place: 4 }
     }
 }
 
@@ -86,13 +89,13 @@ impl Conflict {
     /// A fresh nomination.
     #[must_use]
     pub fn new(options: Options) -> Self {
-        let Options { targets_per_places, choice, per_range, per_place } = options;
+        let Options { targets_per_places, choice, per_range, alone, per_place } = options;
         Self {
             order: Order::default(),
             family: Threads::default(),
             blocks: Blocks::default(),
             classes: Classes::default(),
-            shadow: Shadow::new(Limits { per_range, per_place }),
+            shadow: Shadow::new(Limits { per_range, alone, per_place }),
             pairs: Pairs::new(targets_per_places * choice),
             drops: Drops::default(),
             targets_per_places,
@@ -136,27 +139,31 @@ impl Conflict {
     /// An access that an event makes. Its thread has learned what it synchronises with.
     #[inline]
     fn access(&mut self, event: &Event, access: &Access) {
-        let &Access { address, size, mode, atomic, via } = access;
+        let &Access { address, size, mode, atomic, .. } = access;
         let &Event { thread, place, stack, times, .. } = event;
         let (row, relative) = (self.order.threads.acting(thread), self.family.acting(thread));
         let clock = self.order.threads.now(row);
         let family_clock = self.family.now(relative);
         let (acting, family) = (self.order.threads.row(row), self.family.row(relative));
-        let (slot, family_slot, locks) = (acting.slot, family.slot, acting.locks);
-        let class = Class { thread, slot, family_slot, place, stack, locks, mode, atomic, via };
-        let class = self.classes.number(class);
+        let who = self.classes.who(Who { thread, slot: acting.slot, family_slot: family.slot });
+        let locks = acting.locks;
+        let class = self.classes.number(Class { who, place, stack, locks, how: How::of(access) });
         let ordinal = self.classes.count(class, self.at, times);
         if size == 0 {
             return;
         }
         let near_atomics = self.shadow.access(&mut Judge {
             now: Instance { class, at: self.at, ordinal, address, size },
-            entry: self.classes.entries[class as usize],
+            site: self.classes.entries[class as usize].site,
+            thread,
+            place,
+            held: locks,
+            sort: Sort { writes: mode.writes(), atomic: atomic.is_some() },
             clock,
             family_clock,
             seen: &acting.clock,
             family_seen: &family.clock,
-            entries: &self.classes.entries,
+            sites: &self.classes.sites,
             pairs: &mut self.pairs,
             drops: &mut self.drops,
             blocks: &self.blocks,

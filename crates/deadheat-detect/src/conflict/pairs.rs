@@ -15,6 +15,8 @@ use super::target::Rank;
 pub const PAIRS_MAX: usize = 1 << 18;
 /// The filters that count dropped pairs once have so many bits each.
 pub const FILTER_BITS: usize = 1 << 20;
+/// So many pairs are at hand without a look into the map of all.
+const SETTLED: usize = 1 << 14;
 /// So many pairs of places are counted.
 const GROUPS_MAX: usize = 1 << 20;
 
@@ -53,6 +55,11 @@ impl Key {
     pub(super) fn of(one: u32, other: u32) -> Self {
         Self(one.min(other), one.max(other))
     }
+
+    #[inline]
+    fn hash(self) -> usize {
+        FxBuildHasher.hash_one(self) as usize >> 24
+    }
 }
 
 /// Two places, in no order.
@@ -88,21 +95,32 @@ impl Default for Filter {
 }
 
 impl Filter {
+    #[inline]
     pub(super) fn count(&mut self, key: Key) {
-        let bit = FxBuildHasher.hash_one(key) as usize >> 24 & (FILTER_BITS - 1);
+        self.count += u64::from(self.mark(key));
+    }
+
+    /// The pair will not be counted; `true` if it was not counted yet.
+    #[inline]
+    fn mark(&mut self, key: Key) -> bool {
+        let bit = key.hash() & (FILTER_BITS - 1);
         let word = &mut self.bits[bit / 64];
-        self.count += u64::from(*word >> (bit % 64) & 1 == 0);
+        let new = *word >> (bit % 64) & 1 == 0;
         *word |= 1 << (bit % 64);
+        new
     }
 }
 
 /// All pairs of a run.
 #[derive(Debug)]
 pub(super) struct Pairs {
+    /// Pairs that need nothing more from accesses that are ordered, a few of them.
+    settled: Box<[Key]>,
     numbers: FxHashMap<Key, u32>,
     pub(super) all: Vec<Pair>,
     groups: FxHashMap<Places, Group>,
     per_group: usize,
+    /// Pairs that found no room or gave way. Those that are kept are marked in it as well.
     pub(super) capped: Filter,
 }
 
@@ -110,6 +128,7 @@ impl Pairs {
     /// At most so many pairs for each pair of places.
     pub(super) fn new(per_group: usize) -> Self {
         Self {
+            settled: vec![Key(0, 0); SETTLED].into_boxed_slice(),
             numbers: FxHashMap::default(),
             all: Vec::new(),
             groups: FxHashMap::default(),
@@ -121,6 +140,18 @@ impl Pairs {
     /// The number of pairs of places.
     pub(super) fn groups(&self) -> usize {
         self.groups.len()
+    }
+
+    /// Whether a pair is known, as far as that is at hand.
+    #[inline]
+    pub(super) fn is_settled(&self, key: Key) -> bool {
+        self.settled[key.hash() & (SETTLED - 1)] == key
+    }
+
+    /// Remembers that a pair is known. It may give way later: so it was capped, and counted.
+    #[inline]
+    pub(super) fn settle(&mut self, key: Key) {
+        self.settled[key.hash() & (SETTLED - 1)] = key;
     }
 
     /// The pair of two classes, to improve it.
@@ -158,6 +189,7 @@ impl Pairs {
         if self.is_full(places, pair.rank) {
             return self.capped.count(key);
         }
+        self.capped.mark(key);
         let group = self.groups.entry(places).or_default();
         let room = group.members.len() < self.per_group && self.all.len() < PAIRS_MAX;
         if room {
@@ -171,11 +203,12 @@ impl Pairs {
                 group.members.iter().copied().max_by_key(|&number| (all[number as usize].rank, number));
             let Some(number) = worst.filter(|&number| all[number as usize].rank > pair.rank) else {
                 group.full = true;
-                return self.capped.count(key);
+                self.capped.count += 1;
+                return;
             };
             let gone = std::mem::replace(&mut all[number as usize], pair).key();
             self.numbers.remove(&gone);
-            self.capped.count(gone);
+            self.capped.count += 1;
             self.numbers.insert(key, number);
         }
         group.full |= group.members.len() >= self.per_group;

@@ -1,16 +1,23 @@
 //! Representatives: the latest access of a class to the same bytes of a cell, and the first of
 //! its fork/join segment.
 //!
-//! Invariant: the chain of a cell is in the order of latest accesses, the latest first. So when an
+//! Invariant: those of a cell are in the order of latest accesses, the latest first. So when an
 //! access finds its own representative, all behind it were met by the class's last access, at a
 //! time when they were what they are now: met once, they need not be met again.
+//!
+//! A cell has none, one, or a chain of rows that name them with their classes, so that one is
+//! found without a look at the others.
 
+use deadheat_core::race::LockSetId;
+
+use super::extent::{Bytes, Extent};
 use super::judge::Judge;
 use super::pairs::Instance;
-use crate::clock::blocks::Blocks;
 
-/// No representative.
-pub(super) const NONE: u32 = u32::MAX;
+/// No representative, and no row.
+const NONE: u32 = u32::MAX;
+/// The numbers below name representatives, those from here on rows.
+const ROWS: u32 = 1 << 31;
 
 /// When an access came, and which of its class's counter it was.
 #[derive(Clone, Copy, Debug)]
@@ -19,32 +26,22 @@ pub(super) struct Moment {
     pub(super) ordinal: u64,
 }
 
-/// The bytes of a cell that a representative stands for, and whole accesses that touched them.
-pub(super) trait Extent: Copy {
-    /// An access from `access.0`, `access.1` bytes, clipped to a cell.
-    fn new(base: u64, clip: (u64, u64), access: (u64, u64)) -> Self;
-    /// Whether it stands for the same bytes.
-    fn same(&self, other: &Self) -> bool;
-    /// Whether any of the bytes from `clip.0` to `clip.1` are among its own.
-    fn meets(&self, base: u64, clip: (u64, u64)) -> bool;
-    /// The first of these bytes whose races are not declared benign.
-    fn common(&self, base: u64, clip: (u64, u64), blocks: &Blocks) -> Option<u64>;
-    /// The first access: address and size.
-    fn first(&self, base: u64) -> (u64, u64);
-    /// The latest access.
-    fn last(&self, base: u64) -> (u64, u64);
-    /// `newer` is the latest access now, and the first too if `fresh` says so.
-    fn advance(&mut self, newer: &Self, fresh: bool);
-    /// What is left of it without the bytes from `gone.0` to `gone.1`; where that is two parts,
-    /// the larger one first.
-    fn without(&self, base: u64, gone: (u64, u64)) -> [Option<Self>; 2];
+/// What an access does, as far as conflicts go.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Sort {
+    pub(super) writes: bool,
+    pub(super) atomic: bool,
 }
 
-/// A representative.
+/// A representative. In granules it fills one line of a cache, and to look at it takes no other
+/// but its site.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(32))]
 pub(super) struct Rep<E> {
     pub(super) class: u32,
-    next: u32,
+    pub(super) site: u32,
+    pub(super) locks: LockSetId,
+    pub(super) sort: Sort,
     /// The clock of the latest access, in the slot of its class.
     pub(super) clock: u32,
     /// The same in clocks of fork and join alone.
@@ -55,6 +52,36 @@ pub(super) struct Rep<E> {
 }
 
 impl<E: Extent> Rep<E> {
+    /// Of the access under way.
+    fn new(extent: E, judge: &Judge<'_>) -> Self {
+        let now = Moment { at: judge.now.at, ordinal: judge.now.ordinal };
+        Self {
+            class: judge.now.class,
+            site: judge.site,
+            locks: judge.held,
+            sort: judge.sort,
+            clock: judge.clock,
+            family_clock: judge.family_clock,
+            first: now,
+            last: now,
+            extent,
+        }
+    }
+
+    /// The access under way is the latest now: gives the position behind the one before.
+    #[inline]
+    fn advance(&mut self, extent: &E, judge: &Judge<'_>) -> u64 {
+        let now = Moment { at: judge.now.at, ordinal: judge.now.ordinal };
+        let since = self.last.at + 1;
+        let fresh = self.family_clock != judge.family_clock;
+        if fresh {
+            self.first = now;
+        }
+        self.extent.advance(extent, fresh);
+        (self.last, self.clock, self.family_clock) = (now, judge.clock, judge.family_clock);
+        since
+    }
+
     pub(super) fn first_instance(&self, base: u64) -> Instance {
         let (Moment { at, ordinal }, (address, size)) = (self.first, self.extent.first(base));
         Instance { class: self.class, at, ordinal, address, size }
@@ -66,11 +93,46 @@ impl<E: Extent> Rep<E> {
     }
 }
 
+/// What a cell has: nothing, a representative, or rows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Head(u32);
+
+impl Head {
+    pub(super) const EMPTY: Head = Head(NONE);
+
+    #[inline]
+    pub(super) fn is_empty(self) -> bool {
+        self == Self::EMPTY
+    }
+}
+
+/// The name of a representative.
+#[derive(Clone, Copy, Debug)]
+struct Item {
+    class: u32,
+    number: u32,
+}
+
+const ITEMS: usize = 7;
+
+/// Some of a cell's representatives. All rows of a chain but the last are full.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+struct Row {
+    items: [Item; ITEMS],
+    length: u32,
+    next: u32,
+}
+
+const _: () = assert!(size_of::<Row>() == 64 && size_of::<Rep<Bytes>>() == 64);
+
 /// How many representatives a cell may have.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
     /// In all.
     pub(super) per_range: usize,
+    /// In all, while its page is one thread's.
+    pub(super) alone: usize,
     /// Of a thread at a place with the same bytes.
     pub(super) per_place: usize,
 }
@@ -79,312 +141,281 @@ pub(super) struct Limits {
 #[derive(Debug)]
 pub(super) struct Reps<E> {
     all: Vec<Rep<E>>,
-    free: u32,
-    live: usize,
-    pub(super) limits: Limits,
+    free: Vec<u32>,
+    rows: Vec<Row>,
+    free_rows: Vec<u32>,
+    limits: Limits,
+    /// What a cell had and what is left of it, while it is cleared.
+    before: Vec<Item>,
+    left: Vec<Item>,
     /// How many gave way to others.
     pub(super) forgotten: u64,
 }
 
 impl<E: Extent> Reps<E> {
     pub(super) fn new(limits: Limits) -> Self {
-        Self { all: Vec::new(), free: NONE, live: 0, limits, forgotten: 0 }
+        Self {
+            all: Vec::new(),
+            free: Vec::new(),
+            rows: Vec::new(),
+            free_rows: Vec::new(),
+            limits,
+            before: Vec::new(),
+            left: Vec::new(),
+            forgotten: 0,
+        }
     }
 
-    /// How many there are.
+    /// How many there are, rows included.
     pub(super) fn len(&self) -> usize {
-        self.live
+        self.all.len() - self.free.len() + self.rows.len() - self.free_rows.len()
     }
 
-    /// Meets those of a chain whose latest access came at `since` or later.
+    /// Meets those of a cell whose latest access came at `since` or later.
     #[inline]
-    pub(super) fn walk(&self, head: u32, since: u64, (base, clip): (u64, (u64, u64)), judge: &mut Judge<'_>) {
-        let mut number = head;
-        while number != NONE {
+    pub(super) fn walk(
+        &self,
+        head: Head,
+        since: u64,
+        (base, clip): (u64, (u64, u64)),
+        judge: &mut Judge<'_>,
+    ) {
+        let look = |number: u32, judge: &mut Judge<'_>| {
             let rep = &self.all[number as usize];
-            if rep.last.at < since {
+            let news = rep.last.at >= since;
+            if news {
+                judge.look(rep, base, clip);
+            }
+            news
+        };
+        let mut at = head.0;
+        if at < ROWS {
+            look(at, judge);
+            return;
+        }
+        while at != NONE {
+            let row = &self.rows[(at - ROWS) as usize];
+            if !row.items[..row.length as usize].iter().all(|item| look(item.number, judge)) {
                 return;
             }
-            judge.look(rep, base, clip);
-            number = rep.next;
+            at = row.next;
         }
     }
 
     /// The access touches the bytes from `clip.0` to `clip.1` of a cell of its own sort: meets
-    /// what came since the last such access of its class, and is the chain's first then. Gives
-    /// what came since: positions from this on.
+    /// what came since the last such access of its class, and is the cell's first then. Gives
+    /// what came since: positions from this on. `alone` says that all are of its own thread.
     #[inline]
     pub(super) fn visit(
         &mut self,
-        head: &mut u32,
+        (head, alone): (&mut Head, bool),
         (base, clip): (u64, (u64, u64)),
         judge: &mut Judge<'_>,
     ) -> u64 {
         let extent = E::new(base, clip, (judge.now.address, judge.now.size));
-        let last = Moment { at: judge.now.at, ordinal: judge.now.ordinal };
-        let (mut before, mut number, mut length) = (NONE, *head, 0);
-        while number != NONE {
-            let rep = &self.all[number as usize];
-            if rep.class == judge.now.class && rep.extent.same(&extent) {
-                break;
+        let class = judge.now.class;
+        let (mut at, mut length) = (head.0, 0);
+        if at < ROWS {
+            let rep = &mut self.all[at as usize];
+            if rep.class == class && rep.extent.same(&extent) {
+                return rep.advance(&extent, judge);
             }
-            judge.look(rep, base, clip);
-            length += 1;
-            (before, number) = (number, rep.next);
+            if !alone {
+                judge.look(rep, base, clip);
+            }
+            let (class, number) = (rep.class, at);
+            at = self.take_row(Item { class, number });
+            head.0 = at;
+            length = 1;
+        } else {
+            while at != NONE {
+                let row = &self.rows[(at - ROWS) as usize];
+                for item in &row.items[..row.length as usize] {
+                    let rep = &self.all[item.number as usize];
+                    if item.class == class && rep.extent.same(&extent) {
+                        let item = *item;
+                        self.push_front(*head, item, length);
+                        return self.all[item.number as usize].advance(&extent, judge);
+                    }
+                    if !alone {
+                        judge.look(rep, base, clip);
+                    }
+                    length += 1;
+                }
+                at = row.next;
+            }
         }
-        if number == NONE {
-            let class = judge.now.class;
-            let (clock, family_clock) = (judge.clock, judge.family_clock);
-            let rep = Rep { class, next: NONE, clock, family_clock, first: last, last, extent };
-            self.push(head, length, rep, judge);
-            return 0;
-        }
-        let next = self.all[number as usize].next;
-        if before != NONE {
-            self.all[before as usize].next = next;
-            self.all[number as usize].next = *head;
-            *head = number;
-        }
-        let rep = &mut self.all[number as usize];
-        let since = rep.last.at + 1;
-        let fresh = rep.family_clock != judge.family_clock;
-        if fresh {
-            rep.first = last;
-        }
-        rep.extent.advance(&extent, fresh);
-        (rep.last, rep.clock, rep.family_clock) = (last, judge.clock, judge.family_clock);
-        since
+        self.insert((head, alone), length, Rep::new(extent, judge));
+        0
     }
 
     /// A class is new to a cell, which has `length` others.
-    fn push(&mut self, head: &mut u32, length: usize, rep: Rep<E>, judge: &Judge<'_>) {
-        if length >= self.limits.per_place
-            && let Some((before, number)) = self.one_too_many(*head, length, &rep, judge)
-        {
-            let next = self.all[number as usize].next;
-            match before {
-                NONE => *head = next,
-                _ => self.all[before as usize].next = next,
-            }
-            self.release(number);
+    fn insert(&mut self, (head, alone): (&mut Head, bool), length: usize, rep: Rep<E>) {
+        let number = self.take(rep);
+        if length == 0 {
+            head.0 = number;
+            return;
+        }
+        let gone = self.one_too_many((*head, alone), length, &rep);
+        let item = Item { class: rep.class, number };
+        let gone = self.push_front(*head, item, gone.unwrap_or(length));
+        if let Some(gone) = gone {
+            self.free.push(gone.number);
             self.forgotten += 1;
         }
-        let number = self.take(Rep { next: *head, ..rep });
-        *head = number;
     }
 
-    /// The one of a full chain that gives way, with the one before it: the longest unused of the
-    /// same thread and place, if these are too many, or of all.
-    fn one_too_many(&self, head: u32, length: usize, rep: &Rep<E>, judge: &Judge<'_>) -> Option<(u32, u32)> {
-        let (mut before, mut number) = (NONE, head);
-        let (mut last, mut last_alike, mut alike) = (None, None, 0);
-        while number != NONE {
-            let other = &self.all[number as usize];
-            last = Some((before, number));
-            let same_spot = judge.entries[other.class as usize].spot == judge.entry.spot;
-            if same_spot && other.extent.same(&rep.extent) {
-                last_alike = last;
+    /// The place among `length` of the one that gives way: the longest unused of the same thread
+    /// and place, if these are too many, or of all, if all are; of one thread's own the latest to
+    /// write stays.
+    fn one_too_many(&self, (head, alone): (Head, bool), length: usize, rep: &Rep<E>) -> Option<usize> {
+        let Limits { per_range, alone: most_alone, per_place } = self.limits;
+        let most = if alone { most_alone.min(per_range) } else { per_range };
+        if length < most.min(per_place) {
+            return None;
+        }
+        let (mut last, mut last_alike, mut alike) = (0, 0, 0);
+        let mut written = rep.sort.writes;
+        for (place, item) in self.items(head).enumerate() {
+            let other = &self.all[item.number as usize];
+            if written || !other.sort.writes || !alone {
+                last = place;
+            }
+            written |= other.sort.writes;
+            if other.site == rep.site && other.extent.same(&rep.extent) {
+                last_alike = place;
                 alike += 1;
             }
-            (before, number) = (number, other.next);
         }
-        if alike >= self.limits.per_place {
-            last_alike
-        } else if length >= self.limits.per_range {
-            last
-        } else {
-            None
+        if alike >= per_place { Some(last_alike) } else { (length >= most).then_some(last) }
+    }
+
+    fn items(&self, head: Head) -> impl Iterator<Item = Item> {
+        let mut at = head.0;
+        std::iter::from_fn(move || {
+            let row = (at != NONE).then(|| &self.rows[(at - ROWS) as usize])?;
+            at = row.next;
+            Some(&row.items[..row.length as usize])
+        })
+        .flatten()
+        .copied()
+    }
+
+    /// Puts an item in front of a chain of rows, which gives up the one at `place`, if there is
+    /// one there.
+    #[inline]
+    fn push_front(&mut self, head: Head, mut item: Item, mut place: usize) -> Option<Item> {
+        let mut at = head.0;
+        loop {
+            let row = &mut self.rows[(at - ROWS) as usize];
+            let length = row.length as usize;
+            for slot in &mut row.items[..length.min(place.saturating_add(1))] {
+                std::mem::swap(slot, &mut item);
+            }
+            if place < length {
+                return Some(item);
+            }
+            place -= length;
+            if row.next != NONE {
+                at = row.next;
+            } else if length < ITEMS {
+                row.items[length] = item;
+                row.length += 1;
+                return None;
+            } else {
+                let next = self.take_row(item);
+                self.rows[(at - ROWS) as usize].next = next;
+                return None;
+            }
         }
     }
 
-    /// Takes the bytes from `gone.0` to `gone.1` out of a chain.
-    pub(super) fn clear(&mut self, head: &mut u32, base: u64, gone: (u64, u64)) {
-        let (mut before, mut number, mut length) = (NONE, *head, 0);
-        while number != NONE {
-            let rep = self.all[number as usize];
+    /// Takes the bytes from `gone.0` to `gone.1` out of a cell.
+    pub(super) fn clear(&mut self, head: &mut Head, base: u64, gone: (u64, u64)) {
+        let mut before = std::mem::take(&mut self.before);
+        let mut left = std::mem::take(&mut self.left);
+        self.unpack(head, &mut before);
+        let mut most = before.len();
+        for item in before.drain(..) {
+            let rep = self.all[item.number as usize];
             let [larger, smaller] = rep.extent.without(base, gone);
-            match larger {
-                Some(left) => {
-                    self.all[number as usize].extent = left;
-                    before = number;
-                    length += 1;
-                    if let Some(extent) = smaller {
-                        if length < self.limits.per_range {
-                            let split = self.take(Rep { extent, ..rep });
-                            self.all[number as usize].next = split;
-                            before = split;
-                            length += 1;
-                        } else {
-                            self.forgotten += 1;
-                        }
-                    }
+            let Some(extent) = larger else {
+                self.free.push(item.number);
+                most -= 1;
+                continue;
+            };
+            self.all[item.number as usize].extent = extent;
+            left.push(item);
+            let Some(extent) = smaller else { continue };
+            if most < self.limits.per_range {
+                let number = self.take(Rep { extent, ..rep });
+                left.push(Item { number, ..item });
+                most += 1;
+            } else {
+                self.forgotten += 1;
+            }
+        }
+        for item in left.drain(..).rev() {
+            match head.0 {
+                NONE => head.0 = item.number,
+                one if one < ROWS => {
+                    let class = self.all[one as usize].class;
+                    head.0 = self.take_row(Item { class, number: one });
+                    self.push_front(*head, item, usize::MAX);
                 }
-                None => {
-                    match before {
-                        NONE => *head = rep.next,
-                        _ => self.all[before as usize].next = rep.next,
-                    }
-                    self.release(number);
+                _ => {
+                    self.push_front(*head, item, usize::MAX);
                 }
             }
-            number = rep.next;
         }
+        (self.before, self.left) = (before, left);
     }
 
-    /// Drops a whole chain; how many it had.
-    pub(super) fn drop_all(&mut self, head: &mut u32) -> u64 {
-        let mut count = 0;
-        while *head != NONE {
-            let number = *head;
-            *head = self.all[number as usize].next;
-            self.release(number);
-            count += 1;
+    /// Drops all of a cell; how many it had.
+    pub(super) fn drop_all(&mut self, head: &mut Head) -> u64 {
+        if head.is_empty() {
+            return 0;
         }
-        count
+        let mut gone = std::mem::take(&mut self.before);
+        self.unpack(head, &mut gone);
+        let count = gone.len();
+        self.free.extend(gone.drain(..).map(|item| item.number));
+        self.before = gone;
+        count as u64
+    }
+
+    /// Takes the names of all of a cell out of it.
+    fn unpack(&mut self, head: &mut Head, items: &mut Vec<Item>) {
+        if head.0 < ROWS {
+            items.push(Item { class: self.all[head.0 as usize].class, number: head.0 });
+        } else {
+            items.extend(self.items(*head));
+            let mut at = head.0;
+            while at != NONE {
+                self.free_rows.push(at);
+                at = self.rows[(at - ROWS) as usize].next;
+            }
+        }
+        *head = Head::EMPTY;
     }
 
     fn take(&mut self, rep: Rep<E>) -> u32 {
-        self.live += 1;
-        if self.free == NONE {
-            self.all.push(rep);
-            return self.all.len() as u32 - 1;
+        if let Some(number) = self.free.pop() {
+            self.all[number as usize] = rep;
+            return number;
         }
-        let number = self.free;
-        self.free = self.all[number as usize].next;
-        self.all[number as usize] = rep;
-        number
+        self.all.push(rep);
+        self.all.len() as u32 - 1
     }
 
-    fn release(&mut self, number: u32) {
-        self.live -= 1;
-        self.all[number as usize].next = self.free;
-        self.free = number;
-    }
-}
-
-/// Bytes of a granule of eight, touched by accesses of at most [`super::shadow::FINE_MAX`] bytes.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Bytes {
-    mask: u8,
-    first: Shape,
-    last: Shape,
-}
-
-/// A small access: where it begins, seen from the granule, and its size.
-#[derive(Clone, Copy, Debug)]
-struct Shape {
-    offset: i8,
-    size: u8,
-}
-
-impl Shape {
-    fn access(self, base: u64) -> (u64, u64) {
-        (base.wrapping_add_signed(self.offset.into()), self.size.into())
-    }
-}
-
-/// The bytes of a granule from `clip.0` to `clip.1`, which may be beyond it.
-fn mask(base: u64, clip: (u64, u64)) -> u8 {
-    let from = clip.0.saturating_sub(base).min(8) as u32;
-    let to = clip.1.saturating_sub(base).min(8) as u32;
-    ((1_u32 << to) - 1) as u8 & !((1_u32 << from) - 1) as u8
-}
-
-impl Extent for Bytes {
-    #[inline]
-    fn new(base: u64, clip: (u64, u64), access: (u64, u64)) -> Self {
-        let shape = Shape { offset: access.0.wrapping_sub(base) as i8, size: access.1 as u8 };
-        Self { mask: mask(base, clip), first: shape, last: shape }
-    }
-
-    #[inline]
-    fn same(&self, other: &Self) -> bool {
-        self.mask == other.mask
-    }
-
-    #[inline]
-    fn meets(&self, base: u64, clip: (u64, u64)) -> bool {
-        self.mask & mask(base, clip) != 0
-    }
-
-    fn common(&self, base: u64, clip: (u64, u64), blocks: &Blocks) -> Option<u64> {
-        let common = self.mask & mask(base, clip);
-        (0..8).filter(|bit| common >> bit & 1 != 0).map(|bit| base + bit).find(|&at| !blocks.is_benign(at))
-    }
-
-    fn first(&self, base: u64) -> (u64, u64) {
-        self.first.access(base)
-    }
-
-    fn last(&self, base: u64) -> (u64, u64) {
-        self.last.access(base)
-    }
-
-    #[inline]
-    fn advance(&mut self, newer: &Self, fresh: bool) {
-        if fresh {
-            self.first = newer.first;
+    /// A row of one.
+    fn take_row(&mut self, item: Item) -> u32 {
+        let row = Row { items: [item; ITEMS], length: 1, next: NONE };
+        if let Some(at) = self.free_rows.pop() {
+            self.rows[(at - ROWS) as usize] = row;
+            return at;
         }
-        self.last = newer.last;
-    }
-
-    fn without(&self, base: u64, gone: (u64, u64)) -> [Option<Self>; 2] {
-        let left = self.mask & !mask(base, gone);
-        [(left != 0).then_some(Self { mask: left, ..*self }), None]
-    }
-}
-
-/// Bytes of a larger cell, touched by larger accesses.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Span {
-    clip: (u64, u64),
-    first: (u64, u64),
-    last: (u64, u64),
-}
-
-impl Extent for Span {
-    fn new(_: u64, clip: (u64, u64), access: (u64, u64)) -> Self {
-        Self { clip, first: access, last: access }
-    }
-
-    #[inline]
-    fn same(&self, other: &Self) -> bool {
-        self.clip == other.clip
-    }
-
-    #[inline]
-    fn meets(&self, _: u64, clip: (u64, u64)) -> bool {
-        self.clip.0.max(clip.0) < self.clip.1.min(clip.1)
-    }
-
-    fn common(&self, _: u64, clip: (u64, u64), blocks: &Blocks) -> Option<u64> {
-        blocks.first_not_benign(self.clip.0.max(clip.0), self.clip.1.min(clip.1))
-    }
-
-    fn first(&self, _: u64) -> (u64, u64) {
-        self.first
-    }
-
-    fn last(&self, _: u64) -> (u64, u64) {
-        self.last
-    }
-
-    fn advance(&mut self, newer: &Self, fresh: bool) {
-        if fresh {
-            self.first = newer.first;
-        }
-        self.last = newer.last;
-    }
-
-    fn without(&self, _: u64, gone: (u64, u64)) -> [Option<Self>; 2] {
-        let part = |start: u64, end: u64| (start < end).then_some(Self { clip: (start, end), ..*self });
-        let (start, end) = self.clip;
-        match (part(start, end.min(gone.0)), part(start.max(gone.1), end)) {
-            (Some(low), Some(high)) if high.clip.1 - high.clip.0 > low.clip.1 - low.clip.0 => {
-                [Some(high), Some(low)]
-            }
-            (None, high) => [high, None],
-            parts => parts.into(),
-        }
+        self.rows.push(row);
+        ROWS + self.rows.len() as u32 - 1
     }
 }

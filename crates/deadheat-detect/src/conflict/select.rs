@@ -84,7 +84,7 @@ fn target(pair: &Pair, classes: &Classes, describer: &mut Describer<'_>) -> Opti
         Some(Side {
             descriptor: describer.describe(access)?,
             stack: class.stack,
-            access: class.access(access.address, access.size),
+            access: class.how.access(access.address, access.size),
             locks: class.locks,
             at: access.at,
         })

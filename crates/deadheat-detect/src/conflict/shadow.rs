@@ -12,9 +12,12 @@
 use deadheat_core::ids::ThreadId;
 use rustc_hash::FxHashMap;
 
+use super::extent::{Bytes, Span};
 use super::judge::Judge;
-use super::reps::{Bytes, Limits, NONE, Reps, Span};
+use super::reps::{Head, Limits, Reps};
 
+/// No page.
+const NONE: u32 = u32::MAX;
 const GRANULE: u64 = 8;
 const PAGE: u64 = 512;
 const REGION: u64 = 1 << 17;
@@ -28,7 +31,7 @@ const PAGED_MAX: u64 = 8 * PAGE;
 const REGIONAL_MAX: u64 = 8 * REGION;
 /// The number of regions that are found without hashing.
 const RECENT: usize = 1 << 9;
-/// There are at most so many representatives in granules (about 56 bytes each),
+/// There are at most so many representatives and rows of granules (64 bytes each),
 const FINE_REPS_MAX: usize = 3 << 20;
 /// so many in coarser cells (about 100 bytes each),
 const COARSE_REPS_MAX: usize = 1 << 19;
@@ -73,8 +76,8 @@ impl Touch {
 #[derive(Debug)]
 struct Page {
     base: u64,
-    heads: [u32; GRANULES],
-    spans: u32,
+    heads: [Head; GRANULES],
+    spans: Head,
     touch: Touch,
     /// Whether an atomic access was ever here.
     atomics: bool,
@@ -85,7 +88,7 @@ struct Page {
 struct Region {
     base: u64,
     pages: [u32; PAGES],
-    spans: u32,
+    spans: Head,
     touch: Touch,
 }
 
@@ -99,7 +102,7 @@ pub(super) struct Shadow {
     free_pages: Vec<u32>,
     fine: Reps<Bytes>,
     coarse: Reps<Span>,
-    all: u32,
+    all: Head,
     /// The page, and the region, that is the next to give way.
     hands: (usize, usize),
     forgotten: u64,
@@ -123,7 +126,7 @@ impl Shadow {
             free_pages: Vec::new(),
             fine: Reps::new(limits),
             coarse: Reps::new(limits),
-            all: NONE,
+            all: Head::EMPTY,
             hands: (0, 0),
             forgotten: 0,
         }
@@ -161,23 +164,24 @@ impl Shadow {
         let region = self.region(start);
         let number = self.page(region, start);
         let page = &mut self.pages[number];
+        let alone = page.touch.others(judge.thread) == 0;
         let mut since = u64::MAX;
         let mut at = start;
         while at < end {
             let base = at & !(GRANULE - 1);
             let stop = base.saturating_add(GRANULE).min(end);
             let head = &mut page.heads[(base / GRANULE) as usize % GRANULES];
-            since = since.min(self.fine.visit(head, (base, (at, stop)), judge));
+            since = since.min(self.fine.visit((head, alone), (base, (at, stop)), judge));
             at = stop;
         }
-        let (class, now) = (&judge.entry.class, judge.now.at);
-        page.touch.touch(class.thread, now);
-        page.atomics |= class.atomic.is_some();
+        let (thread, now) = (judge.thread, judge.now.at);
+        page.touch.touch(thread, now);
+        page.atomics |= judge.sort.atomic;
         let (atomics, spans) = (page.atomics, page.spans);
         let region = &mut self.regions[region];
-        region.touch.touch(class.thread, now);
+        region.touch.touch(thread, now);
         for head in [spans, region.spans, self.all] {
-            if head != NONE {
+            if !head.is_empty() {
                 self.coarse.walk(head, since, (0, (start, end)), judge);
             }
         }
@@ -185,14 +189,14 @@ impl Shadow {
     }
 
     fn paged(&mut self, (start, end): (u64, u64), judge: &mut Judge<'_>) {
-        let (thread, now) = (judge.entry.class.thread, judge.now.at);
+        let (thread, now) = (judge.thread, judge.now.at);
         let mut at = start;
         while at < end {
             let part = (at, page_end(at).min(end));
             let region = self.region(at);
             let number = self.page(region, at);
             let page = &mut self.pages[number];
-            let since = self.coarse.visit(&mut page.spans, (0, part), judge);
+            let since = self.coarse.visit((&mut page.spans, false), (0, part), judge);
             let others = page.touch.others(thread);
             page.touch.touch(thread, now);
             if others > since {
@@ -200,7 +204,7 @@ impl Shadow {
             }
             let region = &mut self.regions[region];
             region.touch.touch(thread, now);
-            for head in [region.spans, self.all] {
+            for head in [region.spans, self.all].into_iter().filter(|head| !head.is_empty()) {
                 self.coarse.walk(head, since, (0, part), judge);
             }
             at = part.1;
@@ -213,16 +217,16 @@ impl Shadow {
             let part = (at, region_end(at).min(end));
             let number = self.region(at);
             let region = &mut self.regions[number];
-            let since = self.coarse.visit(&mut region.spans, (0, part), judge);
+            let since = self.coarse.visit((&mut region.spans, false), (0, part), judge);
             self.under_region(number, part, since, judge);
-            self.regions[number].touch.touch(judge.entry.class.thread, judge.now.at);
+            self.regions[number].touch.touch(judge.thread, judge.now.at);
             self.coarse.walk(self.all, since, (0, part), judge);
             at = part.1;
         }
     }
 
     fn anywhere(&mut self, (start, end): (u64, u64), judge: &mut Judge<'_>) {
-        let since = self.coarse.visit(&mut self.all, (0, (start, end)), judge);
+        let since = self.coarse.visit((&mut self.all, false), (0, (start, end)), judge);
         for number in self.regions_in(start, end) {
             let base = self.regions[number].base;
             let part = (start.max(base), end.min(region_end(base)));
@@ -232,7 +236,7 @@ impl Shadow {
 
     /// Meets what is in a region. The region's own chain is met by those of its own size.
     fn under_region(&mut self, number: usize, part: (u64, u64), since: u64, judge: &mut Judge<'_>) {
-        let thread = judge.entry.class.thread;
+        let thread = judge.thread;
         let region = &self.regions[number];
         if region.touch.others(thread) <= since {
             return;
@@ -261,7 +265,7 @@ impl Shadow {
         let first = ((start - page.base) / GRANULE) as usize;
         let last = ((end - 1 - page.base) / GRANULE) as usize;
         for (index, &head) in page.heads.iter().enumerate().take(last + 1).skip(first) {
-            if head != NONE {
+            if !head.is_empty() {
                 let base = page.base + index as u64 * GRANULE;
                 self.fine.walk(head, since, (base, (start, end)), judge);
             }
@@ -270,11 +274,13 @@ impl Shadow {
 
     /// Bytes get a new life: what was accessed there is forgotten.
     pub(super) fn clear(&mut self, start: u64, end: u64) {
-        self.coarse.clear(&mut self.all, 0, (start, end));
+        if !self.all.is_empty() {
+            self.coarse.clear(&mut self.all, 0, (start, end));
+        }
         for number in self.regions_in(start, end) {
             let base = self.regions[number].base;
             let (from, to) = (start.max(base), end.min(region_end(base)));
-            if self.regions[number].spans != NONE {
+            if !self.regions[number].spans.is_empty() {
                 self.coarse.clear(&mut self.regions[number].spans, 0, (from, to));
             }
             let mut at = from;
@@ -295,13 +301,13 @@ impl Shadow {
             self.drop_page(number);
             return;
         }
-        if page.spans != NONE {
+        if !page.spans.is_empty() {
             self.coarse.clear(&mut page.spans, 0, part);
         }
         let first = ((part.0 - page.base) / GRANULE) as usize;
         let last = ((part.1 - 1 - page.base) / GRANULE) as usize;
         for index in first..=last {
-            if page.heads[index] != NONE {
+            if !page.heads[index].is_empty() {
                 self.fine.clear(&mut page.heads[index], page.base + index as u64 * GRANULE, part);
             }
         }
@@ -321,7 +327,7 @@ impl Shadow {
             Some(&number) => number,
             None => {
                 let base = name * REGION;
-                let region = Region { base, pages: [NONE; PAGES], spans: NONE, touch: Touch::NEVER };
+                let region = Region { base, pages: [NONE; PAGES], spans: Head::EMPTY, touch: Touch::NEVER };
                 let number = if self.regions.len() < REGIONS_MAX {
                     self.regions.push(region);
                     self.regions.len() - 1
@@ -353,8 +359,8 @@ impl Shadow {
             self.forget_page();
         }
         let base = address & !(PAGE - 1);
-        let (touch, heads) = (Touch::NEVER, [NONE; GRANULES]);
-        let page = Page { base, heads, spans: NONE, touch, atomics: false, live: true };
+        let (touch, heads) = (Touch::NEVER, [Head::EMPTY; GRANULES]);
+        let page = Page { base, heads, spans: Head::EMPTY, touch, atomics: false, live: true };
         let number = match self.free_pages.pop() {
             Some(number) => {
                 self.pages[number as usize] = page;

@@ -161,7 +161,7 @@ fn check_race(
 }
 
 /// The locks that the thread of an event holds at it, outermost takings only.
-fn held(events: &[Event], index: usize) -> Vec<HeldLock> {
+pub(crate) fn held(events: &[Event], index: usize) -> Vec<HeldLock> {
     let mut locks: Vec<(HeldLock, u32)> = Vec::new();
     for event in events[..index].iter().filter(|event| event.thread == events[index].thread) {
         if let Op::Acquire { lock, mode } = event.op {

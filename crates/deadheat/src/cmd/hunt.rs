@@ -219,7 +219,7 @@ fn begin(args: &Args, common: &Common) -> Result<Begun, Failure> {
     let folder = Folder::make(&args.output, &settings)?;
     folder.keep_input(common)?;
     let (end, took, warning) = watch(&program, &settings, &folder, order.as_ref(), common)?;
-    let mut trace = Trace::open(&folder.trace()).map_err(|error| Failure::input(error.to_string()))?;
+    let mut trace = Trace::open(folder.trace()).map_err(|error| Failure::input(error.to_string()))?;
     let (nominated, symbolizer, broken) = nominate(&mut trace, Symbolizer::default(), &settings.folder);
     if let Some(broken) = broken {
         anstream::eprintln!("deadheat: {broken}; hunting what was read before that");
@@ -349,7 +349,7 @@ fn resume(path: &Path, args: &Args, common: &Common) -> Result<Begun, Failure> {
         anstream::eprintln!("deadheat: the last line of runs.jsonl was not finished; that run is left out");
     }
     let targets = targets::read(&folder.targets(), true)?;
-    let mut trace = Trace::open(&folder.trace()).map_err(|error| Failure::input(error.to_string()))?;
+    let mut trace = Trace::open(folder.trace()).map_err(|error| Failure::input(error.to_string()))?;
     trace.drive(|_| {}).map_err(|error| Failure::input(error.to_string()))?;
     let teller = Teller::new(trace.into_tables(), Symbolizer::default(), &settings.folder);
     std::env::set_current_dir(&settings.folder)

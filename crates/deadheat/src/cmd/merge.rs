@@ -102,6 +102,8 @@ fn joined_lines(parts: &[Part]) -> Vec<Line> {
                     number += 1;
                     let mut line = line.clone();
                     line.number = number;
+                    let witnesses = line.races.iter_mut().filter_map(|race| race.witness.as_mut());
+                    witnesses.for_each(|witness| witness["run"] = number.into());
                     joined.push(Line::Provoke(line));
                 }
             }

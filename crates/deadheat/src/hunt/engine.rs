@@ -21,7 +21,7 @@ use super::pool::{Ended, Pool};
 use super::progress::{BETWEEN_CHANGES, Now, Progress};
 use super::proof::{Meeting, Teller, flags, milliseconds};
 use super::targets::{self, Target};
-use super::{finding, nominate};
+use super::{finding, nominate, told};
 use crate::args::Common;
 use crate::child::{Apart, End, Launch};
 use crate::exit::{Context, Failure};
@@ -145,7 +145,7 @@ impl Hunt<'_> {
     fn may_start(&self, work: &Work) -> bool {
         self.limits.runs.is_none_or(|most| work.next <= most)
             && self.limits.until.is_none_or(|until| Instant::now() < until)
-            && !(self.limits.first && !self.proved.is_empty())
+            && (!self.limits.first || self.proved.is_empty())
     }
 
     fn show(&self, work: &mut Work) {
@@ -163,7 +163,9 @@ impl Hunt<'_> {
         let folder = work.scratch.path().join(number.to_string());
         fs::create_dir(&folder).context(|| format!("cannot make {}", folder.display()))?;
         let armed: Vec<Target> = batch.tries.iter().map(|one| self.targets[one.target].clone()).collect();
-        let flags = flags(batch.anybody);
+        let monitored = batch.number == 1 && self.monitored < FEEDBACK_RUNS;
+        self.monitored += u64::from(monitored);
+        let flags = flags(batch.anybody, monitored);
         let trace = folder.join("run");
         let plan = self.plan(&batch, &armed, flags)?;
         let mut gate = trace.clone().into_os_string();
@@ -171,8 +173,6 @@ impl Hunt<'_> {
         plan.write(Path::new(&gate))?;
         let place = self.place(&folder)?;
         self.command(work, self.settings.setup.as_ref(), &place, number, "--setup")?;
-        let monitored = batch.number == 1 && self.monitored < FEEDBACK_RUNS;
-        self.monitored += u64::from(monitored);
         let command = &self.settings.command;
         let time = Some(self.time());
         let mut launch = match monitored {
@@ -260,20 +260,11 @@ impl Hunt<'_> {
         let untaken = outcome.taken.is_none() && !ended.stopped;
         work.untaken = if untaken { work.untaken + 1 } else { 0 };
         let line = self.read(&flight, &ended, &outcome);
-        let fresh: Vec<&Race> = line.races.iter().filter(|race| !self.proved.contains(&race.id)).collect();
-        if !self.common.quiet {
-            let mut told = HashSet::new();
-            for race in fresh.iter().filter(|race| told.insert(&race.id)) {
-                work.progress.clear();
-                let [one, other] = race.accesses.each_ref().map(super::proof::where_was);
-                anstream::eprintln!(
-                    "deadheat: dead heat in run {}: {} between {one} and {other}",
-                    ended.key,
-                    race.id
-                );
+        for race in &line.races {
+            if self.proved.insert(race.id.clone()) {
+                work.progress.say(&fresh(race, ended.key));
             }
         }
-        self.proved.extend(line.races.iter().map(|race| race.id.clone()));
         self.log.add(&Line::Provoke(Box::new(line)))?;
         self.runs += 1;
         if flight.monitored && !ended.stopped && trace.exists() {
@@ -337,7 +328,7 @@ impl Hunt<'_> {
             let [held, other] = &find.found;
             line.races.push(self.teller.race(&meeting(find.target, Some(find.side), [held, other])));
         }
-        line.races.iter().for_each(|race| self.scheduler.prove(&race.id));
+        line.races.iter().filter_map(told::group_of).for_each(|group| self.scheduler.prove(group));
         if let Some(cause) = finding::cause(ended, outcome, self.watched.0) {
             let stories = (0..outcome.targets.len()).map(|index| {
                 let mut told = meeting(index, None, [finding::nowhere(); 2]);
@@ -389,6 +380,15 @@ impl Work {
         self.stopping = true;
         self.pool.stop();
     }
+}
+
+/// The line that tells of a proof as soon as it is there.
+fn fresh(race: &Race, run: u64) -> String {
+    let [one, other] = race
+        .accesses
+        .each_ref()
+        .map(|access| format!("{} at {}", access.op.name(), super::proof::where_was(access)));
+    format!("dead heat in re-run {run}: {one}, {other} ({})", race.id)
 }
 
 fn verdict_of(state: &outcome::TargetState, ended: &Ended) -> Verdict {

@@ -125,7 +125,8 @@ impl Naming<'_> {
         let target = Target {
             version: VERSION,
             id: String::new(),
-            group: self.resolver.id(&race),
+            group: String::new(),
+            race: self.resolver.id(&race),
             rank: match rank {
                 conflict::Rank::Unordered => Rank::Unordered,
                 conflict::Rank::Predicted => Rank::Predicted,

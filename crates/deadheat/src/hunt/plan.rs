@@ -1,10 +1,10 @@
 //! Which targets are tried in which run, how long each side waits, and when a target is given up.
 //!
 //! Pure: knows nothing of processes, files or time but durations. Follows 1.6.3 to 1.6.7 of the
-//! project's algorithms. Departures: a group is the race that a meeting proves rather than the
-//! pair of code addresses, so that a library's code called from two places is two groups; and
-//! pairs that something ordered in the watched run are tried half as often, since most of them
-//! are ordered in every run.
+//! project's algorithms. Departures: a group is told apart by the race
+//! that a meeting proves too, so that a library's code called from two places is two groups; pairs
+//! that something ordered in the watched run are tried less often, since most of them are ordered
+//! in every run; and a second wait may last as long as any, rather than twice the first.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::Duration;
@@ -148,6 +148,8 @@ pub(crate) struct Counts {
     pub(crate) spared: u64,
     /// Targets of which a side was not there in their latest run.
     pub(crate) lost: u64,
+    /// Pairs that met though they were not nominated.
+    pub(crate) beyond: u64,
     /// Runs that are left, about.
     pub(crate) runs_left: u64,
 }
@@ -160,6 +162,8 @@ pub(crate) struct Scheduler {
     groups: Vec<Group>,
     group_numbers: HashMap<String, usize>,
     codes: HashMap<String, u32>,
+    /// Groups that were proved though no target is of them.
+    beyond: HashSet<String>,
     /// How long the watched run lasted (m).
     watched: Duration,
     tries: u32,
@@ -175,6 +179,7 @@ impl Scheduler {
             groups: Vec::new(),
             group_numbers: HashMap::new(),
             codes: HashMap::new(),
+            beyond: HashSet::new(),
             watched,
             tries: tries.max(1),
             seed,
@@ -187,9 +192,10 @@ impl Scheduler {
             return false;
         }
         let next = self.groups.len();
+        let met = self.beyond.remove(&target.group);
         let group = *self.group_numbers.entry(target.group.clone()).or_insert(next);
         if group == next {
-            self.groups.push(Group::default());
+            self.groups.push(Group { proved: met, ..Group::default() });
         }
         let codes = target.codes().map(|code| {
             let next = self.codes.len() as u32;
@@ -223,9 +229,12 @@ impl Scheduler {
 
     /// How often a target is tried.
     fn most_tries(&self, row: &Row) -> u32 {
-        match row.rank {
-            Rank::Unordered | Rank::Predicted => self.tries,
-            Rank::NoCommonLock | Rank::CommonLock => self.tries.div_ceil(2),
+        match (row.rank, row.last) {
+            (Rank::Unordered | Rank::Predicted, _) => self.tries,
+            (Rank::NoCommonLock, _) => (self.tries * 3).div_ceil(4),
+            // One was held in its critical section until the other wanted to enter.
+            (Rank::CommonLock, Some(Verdict::Quiescent)) => row.tries.min(1),
+            (Rank::CommonLock, _) => self.tries.div_ceil(2),
         }
     }
 
@@ -247,7 +256,7 @@ impl Scheduler {
         let room = PER_RUN.get(number as usize).copied().unwrap_or(1);
         due.retain(|&index| self.rows[index].tries == number);
         let taken = self.choose(&due, room);
-        let anybody = number > 0 && number + 1 == most;
+        let anybody = number as usize >= PER_RUN.len() && number + 1 == most;
         let tries =
             taken.iter().map(|&target| Try { target, bound: self.bound(&self.rows[target]) }).collect();
         taken.iter().for_each(|&target| self.rows[target].flying = true);
@@ -293,7 +302,11 @@ impl Scheduler {
             Some([one, other]) => one.abs_diff(other).mul_f64(K) + SLACK,
             None => self.watched.mul_f64(FIRST_WAIT).max(SLACK),
         };
-        first.saturating_mul(1 << row.tries.min(16)).min(cap)
+        match (row.tries, row.reached) {
+            (0, _) => first.min(cap),
+            (_, None) => cap,
+            (tries, Some(_)) => first.saturating_mul(1 << (tries - 1).min(16)).min(cap),
+        }
     }
 
     /// Takes a run's answer about a target. It is no longer in flight.
@@ -316,21 +329,24 @@ impl Scheduler {
         row.last = Some(answer.verdict);
     }
 
-    /// A meeting proved the race of this group, at another target than one of its own.
+    /// A meeting proved the race of this group, perhaps at another target than one of its own.
     pub(crate) fn prove(&mut self, group: &str) {
-        if let Some(&number) = self.group_numbers.get(group) {
-            self.groups[number].proved = true;
+        match self.group_numbers.get(group) {
+            Some(&number) => self.groups[number].proved = true,
+            None => drop(self.beyond.insert(group.to_owned())),
         }
     }
 
     /// Whether the race of this group is proved.
     pub(crate) fn is_proved(&self, group: &str) -> bool {
-        self.group_numbers.get(group).is_some_and(|&number| self.groups[number].proved)
+        self.beyond.contains(group)
+            || self.group_numbers.get(group).is_some_and(|&number| self.groups[number].proved)
     }
 
     /// How far the hunt is.
     pub(crate) fn counts(&self) -> Counts {
-        let mut counts = Counts { targets: self.rows.len() as u64, ..Counts::default() };
+        let (targets, beyond) = (self.rows.len() as u64, self.beyond.len() as u64);
+        let mut counts = Counts { targets, beyond, ..Counts::default() };
         let mut members: Vec<Vec<&Row>> = vec![Vec::new(); self.groups.len()];
         self.rows.iter().for_each(|row| members[row.group].push(row));
         counts.pairs = members.len() as u64;
@@ -519,16 +535,30 @@ mod tests {
             bounds.push(batch.tries[0].bound);
             answer(&mut scheduler, &batch, Verdict::None);
         }
-        assert_eq!(bounds, [ms(250), ms(500), ms(1000), ms(1500)]);
+        assert_eq!(bounds, [ms(250), ms(1500), ms(1500), ms(1500)]);
         let mut measured = Scheduler::new(SECOND, TRIES, 0);
         measured.add(&apart(1, Rank::Unordered)[0]);
         let batch = measured.next().expect("a batch");
         let reached = [Some(ms(300)), Some(ms(100))];
         measured.answer(batch.tries[0].target, Answer { verdict: Verdict::None, reached });
-        assert_eq!(measured.next().expect("a batch").tries[0].bound, ms(700));
+        assert_eq!(measured.next().expect("a batch").tries[0].bound, ms(350));
         let mut tiny = Scheduler::new(ms(2), TRIES, 0);
         tiny.add(&apart(1, Rank::Unordered)[0]);
         assert_eq!(tiny.next().expect("a batch").tries[0].bound, ms(50));
+    }
+
+    #[test]
+    fn a_critical_section_that_was_waited_for_is_not_tried_again() {
+        for (verdict, runs) in [(Verdict::Quiescent, 1), (Verdict::None, 2)] {
+            let mut scheduler = scheduler(&apart(1, Rank::CommonLock));
+            let mut made = 0;
+            while let Some(batch) = scheduler.next() {
+                assert!(!batch.anybody);
+                answer(&mut scheduler, &batch, verdict);
+                made += 1;
+            }
+            assert_eq!((made, scheduler.counts().missed), (runs, 1));
+        }
     }
 
     #[test]

@@ -73,6 +73,14 @@ impl Progress {
         }
     }
 
+    /// Says something that is worth a line of its own.
+    pub(crate) fn say(&mut self, text: &str) {
+        if self.shown != Shown::Never {
+            self.clear();
+            anstream::eprintln!("deadheat: {text}");
+        }
+    }
+
     /// Makes room for other text.
     pub(crate) fn clear(&mut self) {
         if self.dirty {

@@ -13,7 +13,7 @@ use deadheat_core::gate::{self, flag, note};
 use deadheat_core::ids::{PlaceId, StackId, ThreadId};
 use deadheat_core::race::{LockSetId, Race as CoreRace, Side as CoreSide};
 use deadheat_report::group::{key_frame, race_id};
-use deadheat_report::model::{Access, Grade, Location, Race};
+use deadheat_report::model::{Access, Grade, Hex, Location, Race};
 use deadheat_symbol::Symbolizer;
 use deadheat_trace::Tables;
 use deadheat_trace::tables::ModuleId;
@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 use super::gatefile::{self, path_text};
 use super::nominate::place_text;
 use super::outcome::{Found, Loaded, Note, Outcome};
-use super::targets::{Module, Rank, Target, bytes_of, file_name, hex};
+use super::targets::{Module, Rank, Target, bytes_of, code_text, file_name, group_of, hex};
 use crate::tell::collect::{Held, Kept};
 use crate::tell::resolve::Resolver;
 
@@ -127,11 +127,21 @@ impl Teller {
         race.grade = Grade::Proved;
         race.by = vec!["conflict".to_owned()];
         race.id = race_id(&race.accesses[0], &race.accesses[1]);
-        if target.rank == Rank::Unordered && race.id == target.group {
+        if target.rank == Rank::Unordered && race.id == target.race {
             race.by.push("hb".to_owned());
         }
         race.witness = Some(self.witness(meeting, &race, &told));
         race
+    }
+
+    /// The group that a meeting proves.
+    fn group(&self, meeting: &Meeting<'_>, race: &str) -> Option<String> {
+        let code = |found: &Found| {
+            let code = meeting.outcome.locate(found.pc)?;
+            Some(code_text(&self.modules.get(code.module)?.name, Hex(code.offset)))
+        };
+        let [one, other] = meeting.found;
+        Some(group_of(race, [code(one)?, code(other)?]))
     }
 
     /// What was held and what came of it, for a run in which something else went wrong.
@@ -204,8 +214,7 @@ impl Teller {
             .iter()
             .position(|state| state.loaded == Loaded::Yes && (state.start..state.end).contains(&address));
         let Some(module) = lies else { return address };
-        let loads = self.tables.modules.loads().iter();
-        let load = loads.filter(|load| load.module.0 as usize == module).next_back();
+        let load = self.tables.modules.loads().iter().rfind(|load| load.module.0 as usize == module);
         match load {
             Some(load) => address.wrapping_sub(outcome.modules[module].bias).wrapping_add(load.bias),
             None => address,
@@ -243,6 +252,7 @@ impl Teller {
             "flags": flags,
             "accesses": accesses,
             "race": race.id,
+            "group": self.group(meeting, &race.id),
             "story": sentences(meeting, places),
         })
     }
@@ -303,9 +313,10 @@ fn known_threads(outcome: &Outcome) -> HashMap<u32, String> {
     found.map(|found| (found.kernel_id, path_text(&found.path))).collect()
 }
 
-/// The flags of a run that provokes.
-pub(crate) fn flags(anybody: bool) -> u64 {
-    flag::CUT | flag::WATCH | if anybody { flag::ANYBODY } else { 0 }
+/// The flags of a run that provokes. One that is watched goes on to its end.
+pub(crate) fn flags(anybody: bool, watched: bool) -> u64 {
+    let set = |wanted: bool, flag: u64| if wanted { flag } else { 0 };
+    flag::WATCH | set(!watched, flag::CUT) | set(anybody, flag::ANYBODY)
 }
 
 /// Where an access was, for people.

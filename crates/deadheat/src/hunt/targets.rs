@@ -24,9 +24,11 @@ pub(crate) struct Target {
     pub(crate) version: u32,
     /// Its name: `t-` and a hash of both descriptors, stable over runs of one build.
     pub(crate) id: String,
-    /// The race that a meeting proves: the id that its report has. Targets of one group are
-    /// occasions for one race.
+    /// The pair of places, see [`group_of`]. Targets of one group are occasions for one race.
+    #[serde(default)]
     pub(crate) group: String,
+    /// The race that a meeting proves: the id that its report has.
+    pub(crate) race: String,
     /// How likely the two accesses are to meet.
     pub(crate) rank: Rank,
     /// The modules that the sides speak of.
@@ -112,12 +114,12 @@ pub(crate) struct Held {
 }
 
 impl Target {
-    /// The target with its id filled in.
+    /// The target with its id and its group filled in.
     pub(crate) fn named(mut self) -> Target {
         let mut sides = self.sides.each_ref().map(|side| self.key(side));
         sides.sort();
-        let hash = sides.iter().flat_map(|side| side.bytes().chain([0])).fold(0xcbf2_9ce4_8422_2325, fnv1a);
-        self.id = format!("t-{:012x}", (hash >> 48 ^ hash) & 0xffff_ffff_ffff_u64);
+        self.id = format!("t-{:012x}", hash(&sides));
+        self.group = group_of(&self.race, self.codes());
         self
     }
 
@@ -125,7 +127,7 @@ impl Target {
     fn key(&self, side: &Side) -> String {
         let code = |code: &Code| {
             let name = self.modules.get(code.module).map_or("", |module| &module.name);
-            format!("{name}+{}", code.offset)
+            code_text(name, code.offset)
         };
         let calls: Vec<String> = side.calls.iter().map(code).collect();
         let thread = if side.only_thread { &side.thread } else { "" };
@@ -136,7 +138,7 @@ impl Target {
     pub(crate) fn codes(&self) -> [String; 2] {
         self.sides.each_ref().map(|side| {
             let name = self.modules.get(side.code.module).map_or("", |module| &module.name);
-            format!("{name}+{}", side.code.offset)
+            code_text(name, side.code.offset)
         })
     }
 
@@ -167,8 +169,27 @@ impl Side {
     }
 }
 
-fn fnv1a(hash: u64, byte: u8) -> u64 {
-    (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+/// A code address spelled out.
+pub(crate) fn code_text(module: &str, offset: Hex) -> String {
+    format!("{module}+{offset}")
+}
+
+/// The group of a pair of places: the race that it is told as, and both code addresses. One race
+/// may have several (a line compiled to several places), and one pair of addresses several races
+/// (those of a library, known by its callers).
+pub(crate) fn group_of(race: &str, mut codes: [String; 2]) -> String {
+    codes.sort();
+    let [one, other] = codes;
+    format!("g-{:012x}", hash(&[race.to_owned(), one, other]))
+}
+
+/// FNV-1a, 64 bits folded to 48.
+fn hash(parts: &[String]) -> u64 {
+    let bytes = parts.iter().flat_map(|part| part.bytes().chain([0]));
+    let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    });
+    (hash >> 48 ^ hash) & 0xffff_ffff_ffff
 }
 
 /// Bytes in hexadecimal.
@@ -282,7 +303,7 @@ pub(crate) mod tests {
     use super::*;
 
     /// A target for tests: two places of one module.
-    pub(crate) fn target(group: &str, rank: Rank, places: [u64; 2], ordinal: u64) -> Target {
+    pub(crate) fn target(race: &str, rank: Rank, places: [u64; 2], ordinal: u64) -> Target {
         let side = |offset| Side {
             thread: "main/1".into(),
             only_thread: false,
@@ -298,7 +319,8 @@ pub(crate) mod tests {
         Target {
             version: VERSION,
             id: String::new(),
-            group: group.into(),
+            group: String::new(),
+            race: race.into(),
             rank,
             modules: vec![Module { name: "program".into(), build_id: "0a0b".into() }],
             sides: places.map(side),

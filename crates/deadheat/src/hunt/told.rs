@@ -29,8 +29,13 @@ pub(crate) fn replay(scheduler: &mut Scheduler, targets: &[Target], lines: &[Lin
             let reached = tried.reached_ms.map(|ms| ms.and_then(time));
             scheduler.answer(target, Answer { verdict, reached });
         }
-        line.races.iter().for_each(|race| scheduler.prove(&race.id));
+        line.races.iter().filter_map(group_of).for_each(|group| scheduler.prove(group));
     }
+}
+
+/// The group whose race a proof is.
+pub(crate) fn group_of(race: &Race) -> Option<&str> {
+    race.witness.as_ref()?["group"].as_str()
 }
 
 /// The runs that provoked.
@@ -86,6 +91,7 @@ fn coverage(counts: &Counts, watched: &Watched, lines: &[Line]) -> Coverage {
     Coverage {
         pairs: counts.pairs,
         proved: counts.proved,
+        beyond: counts.beyond,
         missed: counts.missed,
         verdicts: counts.verdicts.iter().map(name).collect(),
         unfinished: counts.under_way,
@@ -163,7 +169,10 @@ fn notes(coverage: &Coverage, watched: &Watched, lines: &[Line]) -> Vec<String> 
 fn covered(coverage: &Coverage) -> String {
     let Coverage { pairs, proved, missed, unfinished, untried, runs, .. } = *coverage;
     let plural = |count: u64, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
-    let mut parts = vec![format!("{proved} proved")];
+    let mut parts = vec![match coverage.beyond {
+        0 => format!("{proved} proved"),
+        beyond => format!("{proved} proved and {beyond} more that met while these were waited for"),
+    }];
     let tried = missed + unfinished;
     if tried > 0 {
         let reasons = listed(&coverage.verdicts, &REASONS);

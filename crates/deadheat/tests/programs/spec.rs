@@ -159,7 +159,7 @@ impl Program {
         }
         while let Some((number, sides)) = sides.pop_first() {
             let Ok([one, other]) = <[Side; 2]>::try_from(sides) else {
-                program.faults.push(format!("{}: race {number} has not two sides", program.name));
+                program.faults.push(format!("{}: race {} has not two sides", program.name, number.number));
                 continue;
             };
             let pair = Pair::new(one, other);
