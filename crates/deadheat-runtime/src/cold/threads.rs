@@ -224,7 +224,10 @@ impl Child {
     /// The thread could not be created.
     pub(crate) fn failed(self) {
         // SAFETY: the child never ran.
-        unsafe { recycle(self.0) };
+        unsafe {
+            (*self.0).seat.arrived();
+            recycle(self.0);
+        }
     }
 }
 
