@@ -65,7 +65,7 @@ fn proof(folder: &Path) -> String {
         })
     };
     let target = json!({
-        "version": 1, "id": "t-000000000001", "group": race["id"], "rank": "unordered",
+        "version": 1, "id": "t-000000000001", "race": race["id"], "rank": "unordered",
         "modules": [{"name": "two", "build_id": module["build_id"]}], "sides": [side(0), side(1)],
     });
     lines[1]["witness"] = json!({
