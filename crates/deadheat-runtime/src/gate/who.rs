@@ -92,6 +92,19 @@ impl Seat {
     }
 }
 
+/// Threads that are created but have not begun.
+static UNBORN: AtomicU32 = AtomicU32::new(0);
+
+/// A thread is about to be created; it will begin, or [`is_not_born`] is told.
+pub(crate) fn will_be_born() {
+    UNBORN.fetch_add(1, Ordering::Relaxed);
+}
+
+/// A thread could not be created.
+pub(crate) fn is_not_born() {
+    UNBORN.fetch_sub(1, Ordering::Relaxed);
+}
+
 /// For each descriptor, whether the thread that it names has ended.
 static GONE: [AtomicU32; MAX_DESCRIPTORS] = [const { AtomicU32::new(0) }; MAX_DESCRIPTORS];
 
@@ -128,13 +141,13 @@ unsafe fn live() -> &'static [*mut Thread] {
     unsafe { &(&*LIST.live.get())[..*LIST.count.get()] }
 }
 
-/// How many threads live.
+/// How many threads live, those included that are created but have not begun.
 ///
 /// # Safety
 /// The gate's lock is held.
 pub(super) unsafe fn living() -> usize {
     // SAFETY: the caller's promise.
-    unsafe { *LIST.count.get() + *LIST.beyond.get() }
+    unsafe { *LIST.count.get() + *LIST.beyond.get() + UNBORN.load(Ordering::Relaxed) as usize }
 }
 
 /// The thread begins.
@@ -143,6 +156,9 @@ pub(super) fn begins(thread: *mut Thread) {
         // SAFETY: under the lock; the calling thread's own state.
         unsafe {
             (*thread).seat.kernel_id = sys::thread_id();
+            if (*thread).seat.path_len > 0 && !(*thread).seat.is_foreign() {
+                UNBORN.fetch_sub(1, Ordering::Relaxed);
+            }
             let (live, count) = (&mut *LIST.live.get(), &mut *LIST.count.get());
             if *count < MOST {
                 live[*count] = thread;
@@ -251,6 +267,9 @@ pub(super) unsafe fn could_come(held: *mut Thread, d: usize, anybody: bool) -> b
             let wanted = descriptor_word(d, descriptor::ORDINAL).load(Ordering::Relaxed);
             let passed = u64::from((*thread).seat.counts[d]) >= wanted;
             return !passed && thread != held && could_go_on(thread, held, 0);
+        }
+        if UNBORN.load(Ordering::Relaxed) > 0 {
+            return true;
         }
         if !anybody && GONE[d].load(Ordering::Relaxed) != 0 {
             return false;
