@@ -187,6 +187,7 @@ pub(crate) fn prepare_child(pc: usize, routine: usize, argument: usize, given_st
     }
     let id = NEXT_THREAD.fetch_add(1, Ordering::Relaxed);
     let child = new_thread(id)?;
+    gate::will_be_born();
     // SAFETY: nobody else knows the child yet.
     unsafe {
         (*child).start = (routine, argument);
@@ -223,11 +224,9 @@ impl Child {
 
     /// The thread could not be created.
     pub(crate) fn failed(self) {
+        gate::is_not_born();
         // SAFETY: the child never ran.
-        unsafe {
-            (*self.0).seat.arrived();
-            recycle(self.0);
-        }
+        unsafe { recycle(self.0) };
     }
 }
 
@@ -243,6 +242,7 @@ pub(crate) unsafe fn begin_announced(token: usize) {
         let word = sys::machine::thread_word();
         let before = (word > UNWATCHED).then_some(word as *mut Thread);
         if before.is_some_and(|before| !(*before).seat.is_foreign()) {
+            gate::is_not_born();
             return recycle(thread);
         }
         sys::machine::set_thread_word(UNWATCHED);

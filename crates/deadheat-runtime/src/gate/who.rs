@@ -44,8 +44,6 @@ pub(crate) struct Seat {
     pub(crate) blocked_on: u64,
     /// The step of the watched order that it is passing, from 1; 0: none.
     pub(crate) passing: u32,
-    /// Whether it is created and has not begun.
-    pub(crate) on_its_way: u32,
     locks_len: AtomicU32,
     locks: [AtomicU64; access::MAX_LOCKS],
     /// C: how many accesses matched each descriptor.
@@ -91,23 +89,24 @@ impl Seat {
             child.path[len] = u64::from(self.spawned);
         }
         child.path_len = self.path_len + 1;
-        child.on_its_way = 1;
-        ON_THEIR_WAY.fetch_add(1, Ordering::Relaxed);
     }
+}
 
-    /// The thread begins, or was not created after all.
-    pub(crate) fn arrived(&mut self) {
-        if core::mem::replace(&mut self.on_its_way, 0) != 0 {
-            ON_THEIR_WAY.fetch_sub(1, Ordering::Relaxed);
-        }
-    }
+/// Threads that are created but have not begun.
+static UNBORN: AtomicU32 = AtomicU32::new(0);
+
+/// A thread is about to be created; it will begin, or [`is_not_born`] is told.
+pub(crate) fn will_be_born() {
+    UNBORN.fetch_add(1, Ordering::Relaxed);
+}
+
+/// A thread could not be created.
+pub(crate) fn is_not_born() {
+    UNBORN.fetch_sub(1, Ordering::Relaxed);
 }
 
 /// For each descriptor, whether the thread that it names has ended.
 static GONE: [AtomicU32; MAX_DESCRIPTORS] = [const { AtomicU32::new(0) }; MAX_DESCRIPTORS];
-
-/// Threads that are created and have not begun: they are about to come.
-static ON_THEIR_WAY: AtomicU32 = AtomicU32::new(0);
 
 /// Threads whose creation was not seen so far.
 static FOREIGNERS: AtomicU32 = AtomicU32::new(0);
@@ -142,18 +141,13 @@ unsafe fn live() -> &'static [*mut Thread] {
     unsafe { &(&*LIST.live.get())[..*LIST.count.get()] }
 }
 
-/// How many threads live, or are about to.
+/// How many threads live, those included that are created but have not begun.
 ///
 /// # Safety
 /// The gate's lock is held.
 pub(super) unsafe fn living() -> usize {
     // SAFETY: the caller's promise.
-    unsafe { *LIST.count.get() + *LIST.beyond.get() + on_their_way() }
-}
-
-/// How many threads are about to begin. A thread is counted here or is in the list.
-fn on_their_way() -> usize {
-    ON_THEIR_WAY.load(Ordering::Relaxed) as usize
+    unsafe { *LIST.count.get() + *LIST.beyond.get() + UNBORN.load(Ordering::Relaxed) as usize }
 }
 
 /// The thread begins.
@@ -162,7 +156,9 @@ pub(super) fn begins(thread: *mut Thread) {
         // SAFETY: under the lock; the calling thread's own state.
         unsafe {
             (*thread).seat.kernel_id = sys::thread_id();
-            (*thread).seat.arrived();
+            if (*thread).seat.path_len > 0 && !(*thread).seat.is_foreign() {
+                UNBORN.fetch_sub(1, Ordering::Relaxed);
+            }
             let (live, count) = (&mut *LIST.live.get(), &mut *LIST.count.get());
             if *count < MOST {
                 live[*count] = thread;
@@ -272,10 +268,13 @@ pub(super) unsafe fn could_come(held: *mut Thread, d: usize, anybody: bool) -> b
             let passed = u64::from((*thread).seat.counts[d]) >= wanted;
             return !passed && thread != held && could_go_on(thread, held, 0);
         }
+        if UNBORN.load(Ordering::Relaxed) > 0 {
+            return true;
+        }
         if !anybody && GONE[d].load(Ordering::Relaxed) != 0 {
             return false;
         }
-        on_their_way() > 0 || live().iter().any(|&thread| thread != held && could_go_on(thread, held, 0))
+        live().iter().any(|&thread| thread != held && could_go_on(thread, held, 0))
     }
 }
 
@@ -312,13 +311,12 @@ unsafe fn could_go_on(thread: *mut Thread, held: *mut Thread, depth: usize) -> b
                 .filter(|&other| other != thread && (*other).seat.locks().any(|lock| lock == object));
             return owners.all(|owner| could_go_on(owner, held, depth + 1));
         }
-        on_their_way() > 0
-            || live().iter().copied().any(|other| {
-                let what = (&raw const (*other).seat.blocked).read_volatile();
-                other != thread
-                    && other != held
-                    && (what != Blocked::Other as u32 || hold::holds(other))
-                    && could_go_on(other, held, depth + 1)
-            })
+        live().iter().copied().any(|other| {
+            let what = (&raw const (*other).seat.blocked).read_volatile();
+            other != thread
+                && other != held
+                && (what != Blocked::Other as u32 || hold::holds(other))
+                && could_go_on(other, held, depth + 1)
+        })
     }
 }
