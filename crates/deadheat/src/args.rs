@@ -49,7 +49,7 @@ pub(crate) enum Command {
     Report(cmd::report::Args),
     /// Look into a trace, or convert it from or to another format
     Trace(cmd::trace::Args),
-    /// Build and run a small racy program that is built in
+    /// Build and hunt a small racy program that is built in
     Demo(cmd::demo::Args),
     /// Check compilers, linker and limits; build and catch a canary race
     Doctor(cmd::doctor::Args),

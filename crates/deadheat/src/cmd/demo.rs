@@ -1,32 +1,31 @@
-//! `deadheat demo`: builds a small racy program that is built in, runs it, tells its race.
+//! `deadheat demo`: builds a small racy program that is built in, hunts it, and replays its proof.
 
 use std::path::{Path, PathBuf};
 
 use crate::args::Common;
-use crate::cmd::record::Program;
-use crate::cmd::run::watch;
+use crate::cmd::{hunt, replay};
 use crate::compiler::{self, Language};
 use crate::exit::{Context, Exit, Failure};
-use crate::tell::{Judging, Telling};
 use crate::traces::Scratch;
 
 /// How to tell the demonstration's race.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Leave the program and its source in this folder
+    /// Leave the program, its source and the hunt in this folder
     #[arg(long, value_name = "FOLDER")]
     keep: Option<PathBuf>,
     #[command(flatten)]
-    judging: Judging,
-    #[command(flatten)]
-    telling: Telling,
+    telling: hunt::Telling,
 }
 
-const FILES: [(&str, &str); 2] =
-    [("cache.c", include_str!("../demo/cache.c")), ("order.h", include_str!("../demo/order.h"))];
+const SOURCE: (&str, &str) = ("cache.c", include_str!("../demo/cache.c"));
+const PROGRAM: &str = "./cache";
+/// The hunt's folder, and what is written of the replay.
+const HUNT: &str = "deadheat.hunt";
+const REPLAY: &str = "deadheat.hunt/replay.jsonl";
 
-/// Builds and watches the program; the code is 66.
-pub(crate) fn run(args: &Args, common: &Common) -> Result<Exit, Failure> {
+/// Builds and hunts the program; the code is 66.
+pub(crate) fn run(args: Args, common: &Common) -> Result<Exit, Failure> {
     let scratch = Scratch::make()?;
     let folder = args.keep.as_deref().unwrap_or(scratch.path());
     build(folder)?;
@@ -35,16 +34,18 @@ pub(crate) fn run(args: &Args, common: &Common) -> Result<Exit, Failure> {
     }
     // Sources are shown relative to the present folder.
     std::env::set_current_dir(folder).context(|| format!("cannot enter {}", folder.display()))?;
-    watch(&Program::named("./cache"), None, &args.judging, &args.telling, common)
+    let exit = hunt::run(&hunt::Args::of(PROGRAM, HUNT, args.telling), common)?;
+    if let Some(proof) = hunt::first_proof(Path::new(HUNT))? {
+        replay::run(&replay::Args::of(proof, PROGRAM, REPLAY), common)?;
+    }
+    Ok(exit)
 }
 
 /// Writes the source to a folder and compiles it there.
 pub(crate) fn build(folder: &Path) -> Result<(), Failure> {
     let what = || format!("cannot write to {}", folder.display());
     std::fs::create_dir_all(folder).context(what)?;
-    for (name, text) in FILES {
-        std::fs::write(folder.join(name), text).context(what)?;
-    }
+    std::fs::write(folder.join(SOURCE.0), SOURCE.1).context(what)?;
     let arguments = ["-O1", "-g", "-pthread", "cache.c", "-o", "cache"].map(Into::into);
     let mut command = compiler::command(Language::C, &arguments)?;
     let shown = command.get_program().to_string_lossy().into_owned();

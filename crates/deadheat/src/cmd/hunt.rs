@@ -84,6 +84,43 @@ pub(crate) struct Args {
     command: Vec<OsString>,
 }
 
+impl Args {
+    /// A hunt of a program without arguments into the folder `output`.
+    pub(crate) fn of(program: &str, output: &str, telling: Telling) -> Args {
+        Args {
+            output: output.into(),
+            resume: None,
+            targets: None,
+            partition: None,
+            jobs: None,
+            budget: None,
+            max_runs: None,
+            until_first: false,
+            seed: 0,
+            tries: TRIES,
+            timeout: None,
+            isolate: false,
+            setup: None,
+            teardown: None,
+            show_output: false,
+            order: order::Options::default(),
+            telling,
+            command: vec![program.into()],
+        }
+    }
+}
+
+/// The first proof of the hunt in `folder`, as `replay` names it; `None` if nothing was proved.
+pub(crate) fn first_proof(folder: &Path) -> Result<Option<String>, Failure> {
+    let path = folder.join("report.jsonl");
+    let text = std::fs::read_to_string(&path).context(|| format!("cannot read {}", path.display()))?;
+    let race = text
+        .lines()
+        .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok())
+        .find(|line| line["type"] == "race" && line["grade"] == "proved");
+    Ok(race.and_then(|race| Some(format!("{}#{}", path.display(), race["id"].as_str()?))))
+}
+
 /// What to tell of a hunt.
 #[derive(clap::Args)]
 pub(crate) struct Telling {

@@ -33,7 +33,7 @@ pub(crate) fn run(command: Command, common: &Common) -> Result<Exit, Failure> {
         Command::Verify(args) => verify::run(&args, common),
         Command::Report(args) => report::run(&args, common),
         Command::Trace(args) => trace::run(&args, common),
-        Command::Demo(args) => demo::run(&args, common),
+        Command::Demo(args) => demo::run(args, common),
         Command::Doctor(args) => doctor::run(&args, common),
     }
 }

@@ -45,6 +45,20 @@ pub(crate) struct Args {
     program: Program,
 }
 
+impl Args {
+    /// The replay of a proof by a program without arguments, told into the file `output`.
+    pub(crate) fn of(race: String, program: &str, output: &str) -> Args {
+        Args {
+            race,
+            tries: 3,
+            gdb: false,
+            gdb_arg: Vec::new(),
+            output: Output::to("json", output),
+            program: Program::named(program),
+        }
+    }
+}
+
 /// Replays the proof. The code is 66 if the two met again, else the program's own.
 pub(crate) fn run(args: &Args, common: &Common) -> Result<Exit, Failure> {
     let recalled = witness::recall(&args.race)?;

@@ -79,6 +79,11 @@ impl Output {
     pub(crate) fn of(format: &str) -> Output {
         Output { format: format.to_owned(), output: None }
     }
+
+    /// That form, to a file.
+    pub(crate) fn to(format: &str, path: &str) -> Output {
+        Output { format: format.to_owned(), output: Some(path.into()) }
+    }
 }
 
 impl Choosing {

@@ -42,7 +42,6 @@ pub(crate) fn project(name: &str) -> PathBuf {
     for entry in fs::read_dir(here.join("tests/projects")).expect("the projects").flatten() {
         fs::copy(entry.path(), folder.join(entry.file_name())).expect("copied");
     }
-    fs::copy(here.join("src/demo/order.h"), folder.join("order.h")).expect("copied");
     folder
 }
 
