@@ -26,7 +26,7 @@ mod table;
 mod unwind;
 mod variable;
 
-pub use calls::CallSite;
+pub use calls::{Argument, CallSite};
 pub use name::demangle;
 pub use needs::{Needs, needs};
 pub use reverse::NoCode;

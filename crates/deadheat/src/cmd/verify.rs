@@ -53,8 +53,8 @@ pub(crate) fn run(args: &Args, common: &Common) -> Result<Exit, Failure> {
         Answer::Apart(between) => {
             let runs =
                 if args.tries == 1 { "1 run".to_owned() } else { format!("each of {} runs", args.tries) };
-            let told = format!("in {runs} both sides were on different memory: it is not shared any more");
-            ("site gone", vec![told, between.clone()], Exit::SUCCESS)
+            let told = format!("both sides ran, but on different memory in {runs}");
+            ("could not reach", vec![told, between.clone()], Exit::Missing)
         }
     };
     anstream::eprintln!("deadheat: {}: {word}: {}", recalled.race.id, told.join("; "));

@@ -44,7 +44,7 @@ pub(crate) enum Answer {
     SiteGone(String),
     /// The run did not come to both.
     CouldNotReach(String),
-    /// Both were executed, but not on the same memory in two threads.
+    /// Both were executed, through pointers, but not on the same memory in two threads.
     Apart(String),
 }
 

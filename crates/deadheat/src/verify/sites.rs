@@ -12,7 +12,7 @@ use deadheat_core::ids::{PlaceId, StackId, ThreadId};
 use deadheat_core::race::{LockSetId, Race as CoreRace, Side};
 use deadheat_report::group::key_frame;
 use deadheat_report::model::{Access, Frame, Location, Operation, Race};
-use deadheat_symbol::Symbolizer;
+use deadheat_symbol::{Argument, Symbolizer};
 use deadheat_trace::tables::Place;
 use deadheat_trace::{Tables, Trace, Visit};
 
@@ -148,6 +148,8 @@ pub(crate) struct Sites {
     pub(crate) sides: [Vec<Site>; 2],
     /// What can be said of a side that has none.
     gone: [Option<Gone>; 2],
+    /// Whether each place goes to the same memory each time.
+    pub(crate) constant: bool,
 }
 
 /// Why a side has no place.
@@ -207,9 +209,10 @@ impl Sites {
             collect.rows.keys().filter_map(|way| finder.code(way.place)).collect();
         let gone = [0, 1].map(|side| {
             let missing = sides[side].is_empty();
-            missing.then(|| why_gone(tables, &wanted.sides[side], &executed))
+            missing.then(|| why_gone(tables, &wanted.sides[side], wanted.variable.as_ref(), &executed))
         });
-        Sites { sides, gone }
+        let constant = sides.iter().flatten().all(|site| is_constant(tables, site));
+        Sites { sides, gone, constant }
     }
 
     /// The answer if a side has no place.
@@ -235,7 +238,9 @@ impl Sites {
                         End::TimedOut => " before its time was over",
                         End::Exited(_) | End::Signalled(_) => "",
                     };
-                    let told = format!("the run did not come to the {what} of {function} (at {was}){ended}");
+                    let told = format!(
+                        "the run did not come to the {what} of {function} (at {was}), or to other memory there{ended}"
+                    );
                     not_executed.get_or_insert(Answer::CouldNotReach(told));
                 }
             }
@@ -321,8 +326,27 @@ impl Finder<'_> {
     }
 }
 
-/// Looks into the program's code for a side that no run came to.
-fn why_gone(tables: &Tables, sought: &Sought, executed: &HashSet<(String, u64)>) -> Gone {
+/// Whether a place goes to the same address each time, as far as the code tells.
+fn is_constant(tables: &Tables, site: &Site) -> bool {
+    let mut symbolizer = Symbolizer::default();
+    let Some((_, row)) = tables.modules.iter().find(|(_, row)| file_name(&row.path) == site.module) else {
+        return false;
+    };
+    let key = symbolizer.module(Path::new(&row.path), &row.build_id);
+    let Some((function, _)) = symbolizer.code(key, site.offset).symbol.clone() else { return false };
+    let calls = symbolizer.calls(key, &function).unwrap_or_default();
+    calls
+        .iter()
+        .any(|call| call.address == site.offset && matches!(call.argument, Some(Argument::Address(_))))
+}
+
+/// Looks into the program's code for a side that no run came to, or not on the memory in question.
+fn why_gone(
+    tables: &Tables,
+    sought: &Sought,
+    variable: Option<&(String, String)>,
+    executed: &HashSet<(String, u64)>,
+) -> Gone {
     let mut symbolizer = Symbolizer::default();
     let mut known = false;
     for (_, row) in tables.modules.iter().filter(|(_, row)| row.instrumented) {
@@ -337,7 +361,20 @@ fn why_gone(tables: &Tables, sought: &Sought, executed: &HashSet<(String, u64)>)
                 Some(name) => hook(name).is_some_and(|does| sought.is(innermost, does)),
                 None => innermost.is_some_and(|function| base(function) == sought.function),
             };
-            if may && !executed.contains(&(file_name(&row.path).to_owned(), call.address)) {
+            // One that always goes to the same other variable is not it; one through a pointer may be.
+            let elsewhere = match (variable, call.argument) {
+                (Some((symbol, part)), Some(Argument::Address(at))) => {
+                    symbolizer.data(key, at, 1).is_some_and(|its| {
+                        let its_part = its.part.as_deref().unwrap_or_default();
+                        *symbol != its.name || !(part.is_empty() || its_part.is_empty() || part == its_part)
+                    })
+                }
+                (Some(_), Some(Argument::Stack)) => true,
+                _ => false,
+            };
+            let executed = executed.contains(&(file_name(&row.path).to_owned(), call.address));
+            let is_hook = call.callee.is_some();
+            if may && !elsewhere && (!executed || (is_hook && call.argument.is_none())) {
                 return Gone::NotExecuted;
             }
         }

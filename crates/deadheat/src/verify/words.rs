@@ -23,7 +23,12 @@ pub(super) fn judge(
         return Answer::OrderedNow(vec!["both accesses are atomic".to_owned(), between]);
     }
     if free {
-        return Answer::Apart(between);
+        return match sites.constant {
+            true => {
+                Answer::SiteGone(format!("each side goes to memory that the other does not touch; {between}"))
+            }
+            false => Answer::Apart(between),
+        };
     }
     if targets.iter().any(unordered) {
         let times = if tries == 1 { "1 try".to_owned() } else { format!("{tries} tries") };
