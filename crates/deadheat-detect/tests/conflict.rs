@@ -523,3 +523,39 @@ fn an_access_of_unknown_place_is_counted_and_no_target() {
     let nomination = nominate(&events, Options::default());
     assert_eq!((nomination.targets.len(), nomination.dropped.unplaced), (0, 1));
 }
+
+#[test]
+fn an_ordinal_that_is_not_remembered_gives_no_target() {
+    // [90] also selects [90, 90]; the two come in turns, longer than is remembered.
+    let turn = |count: u32| (0..count).map(|step| under(1, 1, 1 + step % 2 * 4, write(X + 64, 4)));
+    let common = [under(1, 1, 1, write(X, 4)), at(0, 2, read(X, 4))];
+    let other = under(1, 1, 4, write(X + 128, 4));
+    for (count, known) in [(100, true), (10_000, false)] {
+        let events: Vec<Event> =
+            [fork(1), other].into_iter().chain(turn(count)).chain(common).chain(turn(10)).collect();
+        let nomination = nominate(&events, Options::default());
+        let ordinals: Vec<u64> =
+            nomination.targets.iter().map(|target| target.sides[0].descriptor.ordinal).collect();
+        let expected = if known { vec![u64::from(count) + 1] } else { vec![] };
+        assert_eq!((ordinals, nomination.dropped.unnumbered), (expected, u64::from(!known)));
+    }
+}
+
+#[test]
+fn memory_is_bounded_and_what_is_forgotten_is_counted() {
+    for (count, stride) in [(500_000, 512), (50_000, 1 << 17)] {
+        let mut conflict = Conflict::new(Options::default());
+        conflict.step(&fork(1));
+        let address = |index: u64| X + index * stride;
+        (0..count).for_each(|index| conflict.step(&at(0, 1, write(address(index), 8))));
+        conflict.step(&at(1, 2, read(address(0), 8)));
+        conflict.step(&at(1, 3, read(address(count - 1), 8)));
+        conflict.step(&at(1, 4, write(X, count * stride)));
+        conflict.step(&at(1, 5, Op::Alloc { address: X, size: count * stride, kind: HEAP }));
+        conflict.step(&at(1, 6, read(address(count - 1), 8)));
+        let nomination = conflict.finish(&Stacks);
+        let found = nomination.targets.iter().map(|target| target.sides[1].descriptor.place.0);
+        assert_eq!(found.collect::<Vec<_>>(), [3, 4]);
+        assert!((1000..count).contains(&nomination.dropped.forgotten), "{:?}", nomination.dropped);
+    }
+}
