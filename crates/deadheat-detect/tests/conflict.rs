@@ -356,6 +356,14 @@ fn release(thread: u32) -> Event {
     at(thread, 103, Op::Release { lock: LOCK, mode: LockMode::Write })
 }
 
+fn post(thread: u32) -> Event {
+    at(thread, 104, Op::Signal { object: LOCK, kind: SyncKind::Semaphore })
+}
+
+fn wait(thread: u32) -> Event {
+    at(thread, 105, Op::Wait { object: LOCK, kind: SyncKind::Semaphore, woken: true })
+}
+
 /// Brute force looks at each byte of an access.
 const BRUTE_FORCE_MAX: u64 = 10_000;
 
@@ -403,16 +411,14 @@ fn a_place_that_first_comes_before_the_fork_is_a_target_when_it_comes_again() {
 #[test]
 fn an_instance_before_the_fork_does_not_stand_for_one_behind_it() {
     let write = |thread| at(thread, 1 + thread, write(X, 4));
-    let events = [write(0), fork(1), acquire(0), write(0), release(0), acquire(1), write(1), release(1)];
-    assert_eq!(told(&events), [(Rank::CommonLock, [(0, 1, 2), (1, 2, 1)])]);
+    let events = [write(0), fork(1), write(0), post(0), wait(1), write(1)];
+    assert_eq!(told(&events), [(Rank::NoCommonLock, [(0, 1, 2), (1, 2, 1)])]);
 }
 
 #[test]
 fn a_racy_instance_beats_the_first() {
     let write = |thread| at(thread, 1 + thread, write(X, 4));
-    let post = at(0, 104, Op::Signal { object: LOCK, kind: SyncKind::Semaphore });
-    let wait = at(1, 105, Op::Wait { object: LOCK, kind: SyncKind::Semaphore, woken: true });
-    let ordered = [fork(1), write(0), post, wait, write(1)];
+    let ordered = [fork(1), write(0), post(0), wait(1), write(1)];
     assert_eq!(told(&ordered), [(Rank::NoCommonLock, [(0, 1, 1), (1, 2, 1)])]);
     let events = [&ordered[..], &[write(1), write(0)]].concat();
     assert_eq!(told(&events), [(Rank::Unordered, [(1, 2, 2), (0, 1, 2)])]);
@@ -514,6 +520,18 @@ fn large_ranges_meet_small_accesses_of_every_size() {
         let apart =
             [fork(1), at(0, 1, read(X - 1, 1)), at(1, 2, write(X, size)), at(0, 3, read(X + size, 1))];
         assert_eq!(told(&apart), []);
+    }
+}
+
+#[test]
+fn an_access_that_comes_again_meets_what_came_since() {
+    let sizes = [1, 8, 24, 65, 700, 5_000, 70_000, 2_000_000];
+    for (mine, theirs) in sizes.into_iter().flat_map(|mine| sizes.map(|theirs| (mine, theirs))) {
+        let (mine, theirs) = (at(0, 1, read(X + 7, mine)), at(1, 2, write(X, theirs + 7)));
+        let ordered = [fork(1), mine, post(0), wait(1), theirs];
+        assert_eq!(told(&ordered), [(Rank::NoCommonLock, [(0, 1, 1), (1, 2, 1)])]);
+        let again = [&ordered[..], &[mine]].concat();
+        assert_eq!(told(&again), [(Rank::Unordered, [(1, 2, 1), (0, 1, 2)])]);
     }
 }
 
