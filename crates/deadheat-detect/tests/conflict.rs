@@ -425,6 +425,22 @@ fn a_racy_instance_beats_the_first() {
 }
 
 #[test]
+fn a_common_lock_ranks_last_and_drops_nothing() {
+    let section = |thread: u32, place| [acquire(thread), at(thread, place, write(X, 4)), release(thread)];
+    let events =
+        [&[fork(1)][..], &section(0, 1), &[at(0, 2, write(X, 4))], &section(1, 3), &section(0, 4)].concat();
+    let common = Rank::CommonLock;
+    assert_eq!(
+        told(&events),
+        [
+            (Rank::Unordered, [(0, 2, 1), (1, 3, 1)]),
+            (common, [(0, 1, 1), (1, 3, 1)]),
+            (common, [(1, 3, 1), (0, 4, 1)])
+        ]
+    );
+}
+
+#[test]
 fn two_atomics_are_no_target_but_one_is() {
     let atomics = [fork(1), at(0, 1, atomic(Mode::ReadWrite)), at(1, 2, atomic(Mode::Read))];
     assert_eq!(told(&atomics), []);
