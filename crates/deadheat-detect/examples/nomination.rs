@@ -59,7 +59,7 @@ fn pairs(thread: u32, stretch: u64, events: &mut Vec<Event>) {
         let place = 30_000 + function * 3 + step % 3;
         events.push(event(thread, place, function & 3, access(base + step / 3 * 8, 8, mode)));
     }
-    let word = mix(stretch ^ 0xabcd) % PAIRS;
+    let word = stretch * 7919 % PAIRS;
     let (mode, side) = if thread == 0 { (Mode::Write, 0) } else { (Mode::Read, 1) };
     let (lock, exclusive) = (LOCK + word % 64 * 64, LockMode::Write);
     let locked = word.is_multiple_of(3);
