@@ -14,6 +14,8 @@ pub enum Mode {
     Off,
     /// Write a trace.
     Record,
+    /// Hold accesses as the [gate file](crate::gate) says, and write no trace.
+    Provoke,
 }
 
 /// The content of [`ENV`].
@@ -21,18 +23,21 @@ pub enum Mode {
 pub struct Wire<'a> {
     /// What to do.
     pub mode: Mode,
-    /// The trace file's absolute path.
+    /// Whether there is a [gate file](crate::gate): beside a recording, or what is provoked.
+    pub gate: bool,
+    /// The trace file's absolute path; the gate file's is this and [`crate::gate::ENDING`].
     pub trace: &'a [u8],
 }
 
 impl<'a> Wire<'a> {
-    /// Reads the variable's value: `1;mode=record;trace=PATH`. The path comes last and takes
-    /// the rest, whatever it holds. Unknown fields are skipped.
+    /// Reads the variable's value: `1;mode=record;trace=PATH`, with `gate=1` before the path for a
+    /// gate file beside it. The path comes last and takes the rest, whatever it holds. Unknown
+    /// fields are skipped.
     ///
     /// # Errors
     /// A phrase that says what cannot be read.
     pub fn parse(text: &'a [u8]) -> Result<Self, &'static str> {
-        let mut wire = Wire { mode: Mode::Off, trace: b"" };
+        let mut wire = Wire { mode: Mode::Off, gate: false, trace: b"" };
         let (version, mut rest) = split(text);
         if version != b"1" {
             return Err("it was written by another version of deadheat");
@@ -44,17 +49,20 @@ impl<'a> Wire<'a> {
             }
             let (field, tail) = split(rest);
             rest = tail;
+            wire.gate |= field == b"gate=1";
             if let Some(mode) = field.strip_prefix(b"mode=") {
                 wire.mode = match mode {
                     b"off" => Mode::Off,
                     b"record" => Mode::Record,
+                    b"provoke" => Mode::Provoke,
                     _ => return Err("it asks for a mode that this runtime does not have"),
                 };
             }
         }
-        if wire.mode == Mode::Record && wire.trace.is_empty() {
+        if wire.mode != Mode::Off && wire.trace.is_empty() {
             return Err("it asks for a recording but names no file");
         }
+        wire.gate |= wire.mode == Mode::Provoke;
         Ok(wire)
     }
 }
@@ -175,7 +183,14 @@ mod tests {
     #[test]
     fn the_path_takes_the_rest() {
         let wire = Wire::parse(b"1;mode=record;later=7;trace=/tmp/a;b=c").expect("well formed");
-        assert_eq!(wire, Wire { mode: Mode::Record, trace: b"/tmp/a;b=c" });
+        assert_eq!(wire, Wire { mode: Mode::Record, gate: false, trace: b"/tmp/a;b=c" });
+    }
+
+    #[test]
+    fn what_is_provoked_has_a_gate_file() {
+        let gate = |text| Wire::parse(text).map(|wire| (wire.mode, wire.gate));
+        assert_eq!(gate(b"1;mode=provoke;trace=/t"), Ok((Mode::Provoke, true)));
+        assert_eq!(gate(b"1;mode=record;gate=1;trace=/t"), Ok((Mode::Record, true)));
     }
 
     #[test]

@@ -388,6 +388,39 @@ pub struct Finding {
     /// Where, innermost first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub frames: Vec<Frame>,
+    /// The schedule that led there, where one was steered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schedule: Option<serde_json::Value>,
+}
+
+/// How far a hunt came: pairs are pairs of places, each one possible race.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Coverage {
+    /// Pairs that conflict and that nothing excludes.
+    pub pairs: u64,
+    /// Pairs that met.
+    pub proved: u64,
+    /// Further pairs that met while others were waited for.
+    pub beyond: u64,
+    /// Pairs that were tried and did not meet.
+    pub missed: u64,
+    /// The same by the reason: `none`, `quiescent`, `moved`, `lost`, `busy`, `undecided`.
+    pub verdicts: BTreeMap<String, u64>,
+    /// Pairs that were not tried as often as planned, though tried.
+    pub unfinished: u64,
+    /// Pairs that were not tried.
+    pub untried: u64,
+    /// Targets: occasions for a pair to meet.
+    pub targets: u64,
+    /// Targets of which a side was not there in the latest run that tried them.
+    pub lost: u64,
+    /// Runs that provoked.
+    pub runs: u64,
+    /// Runs that ended in another way than the watched one.
+    pub diverged: u64,
+    /// What was not nominated, by the reason.
+    pub dropped: BTreeMap<String, u64>,
 }
 
 /// The counts of a report.
@@ -407,6 +440,9 @@ pub struct Summary {
     /// How many races were found but not kept, because there were too many.
     #[serde(skip_serializing_if = "is_zero")]
     pub dropped: u64,
+    /// How far a hunt came, if it was one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hunt: Option<Coverage>,
     /// What the reader should know: a run that could not have shown a race, a module that
     /// changed, a trace that ends early.
     pub notes: Vec<String>,

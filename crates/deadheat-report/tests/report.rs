@@ -368,6 +368,7 @@ fn a_finding() {
         message: "`a` and `b` are taken in both orders".to_owned(),
         thread: "main/1".to_owned(),
         frames: vec![frame("f", 1, "a.c", 3, 2)],
+        ..Finding::default()
     });
     with.summary = Summary::of(&with.races, &with.findings);
     check(

@@ -16,6 +16,7 @@ mod sys;
 
 mod abi;
 mod cold;
+mod gate;
 mod hot;
 mod intercept;
 

@@ -62,6 +62,11 @@ impl Dwarf {
         self.parsed
     }
 
+    /// The sections, for those who look through all units.
+    pub(crate) fn sections(&self) -> &gimli::Dwarf<Reader> {
+        &self.sections
+    }
+
     /// The file and line at an address, whatever function they are of.
     pub(crate) fn place(&self, address: u64) -> Option<(String, u32)> {
         let location = self.context.find_location(address).ok()??;

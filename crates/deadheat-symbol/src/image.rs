@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use addr2line::gimli::{self, EndianSlice, RunTimeEndian};
 use memmap2::Mmap;
-use object::{Object, ObjectSection};
+use object::{Object, ObjectSection, SectionKind};
 
 /// How the debug information is read: straight from the mapped file.
 pub(crate) type Reader = EndianSlice<'static, RunTimeEndian>;
@@ -66,6 +66,14 @@ impl Image {
     pub(crate) fn code(&self, range: Range<u64>) -> Option<&[u8]> {
         let length = range.end.checked_sub(range.start)?;
         self.object.sections().find_map(|section| section.data_range(range.start, length).ok()?)
+    }
+
+    /// Whether an address is one of machine code.
+    pub(crate) fn is_code(&self, address: u64) -> bool {
+        self.object.sections().any(|section| {
+            section.kind() == SectionKind::Text
+                && address.checked_sub(section.address()).is_some_and(|at| at < section.size())
+        })
     }
 
     /// One section, expanded if it is stored compressed; empty if it is not there.

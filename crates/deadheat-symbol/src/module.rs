@@ -1,15 +1,18 @@
 //! One module: its file, checked against the build that was recorded, its symbols and its debug
 //! information, each read when first needed.
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use object::{Architecture, Object};
 
+use crate::calls::{self, CallSite};
 use crate::debugfile;
 use crate::dwarf::Dwarf;
 use crate::image::Image;
 use crate::name::demangle;
+use crate::reverse::{self, MOST_RANGES, NoCode, merged};
 use crate::symbolizer::{Code, DataSymbol, Frame, LocalVariable};
 use crate::table::{Table, Want};
 
@@ -107,6 +110,53 @@ impl Module {
         let found = self.table().find(Want::ThreadLocal, offset)?;
         let name = demangle(found.name).into_owned();
         Some(DataSymbol { name, offset: offset - found.address, size: found.size, part: None })
+    }
+
+    /// The code of a source line.
+    pub(crate) fn line(&mut self, file: &str, line: u32) -> Result<Vec<Range<u64>>, NoCode> {
+        let image = Arc::clone(&self.image);
+        let Some(dwarf) = self.dwarf() else { return Err(NoCode::NoDebugInfo) };
+        reverse::line(dwarf.sections(), &|address| image.is_code(address), file, line)
+    }
+
+    /// The code of a function.
+    pub(crate) fn function(&mut self, name: &str) -> Result<Vec<Range<u64>>, NoCode> {
+        let mut found = Vec::new();
+        self.table().functions(|symbol| reverse::is_name(symbol, name), &mut found);
+        let image = Arc::clone(&self.image);
+        if let Some(dwarf) = self.dwarf() {
+            reverse::function(dwarf.sections(), name, &mut found);
+        }
+        found.retain(|range| range.start < range.end && image.is_code(range.start));
+        match found.len() {
+            0 => Err(NoCode::NoFunction),
+            1..=MOST_RANGES => Ok(merged(found)),
+            _ => Err(NoCode::TooMany),
+        }
+    }
+
+    /// The calls that the functions of a name make.
+    pub(crate) fn calls(&mut self, name: &str) -> Result<Vec<CallSite>, NoCode> {
+        if self.image.object().architecture() != Architecture::X86_64 {
+            return Err(NoCode::NoDebugInfo);
+        }
+        let ranges = self.function(name)?;
+        let image = Arc::clone(&self.image);
+        let table = self.table();
+        let name = |at: u64| {
+            table
+                .find(Want::Code, at)
+                .filter(|symbol| symbol.address == at)
+                .map(|symbol| symbol.name.to_owned())
+        };
+        let mut found = Vec::new();
+        ranges.iter().for_each(|range| calls::calls(&image, range, &name, &mut found));
+        Ok(found)
+    }
+
+    /// Whether there is machine code at an address.
+    pub(crate) fn is_code(&self, address: u64) -> bool {
+        self.image.is_code(address)
     }
 
     /// Whether functions and lines can be told for it.

@@ -1,10 +1,13 @@
 //! The questions that can be asked, and the bounds on what is kept to answer them.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::calls::CallSite;
 use crate::module::{Closed, Module};
+use crate::reverse::NoCode;
 
 /// What stays in memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -95,7 +98,7 @@ struct Slot {
 enum State {
     Unopened,
     Open(Box<Module>),
-    Closed,
+    Closed(Closed),
 }
 
 /// Answers what lies at an address of a module.
@@ -169,6 +172,48 @@ impl Symbolizer {
         self.open(module)?.thread_local(offset)
     }
 
+    /// The code of a source line, in the module's own address space: every range of it, inlined
+    /// copies included. `file` is the end of the source file's path, in whole parts.
+    ///
+    /// # Errors
+    /// [`NoCode`] says why there is none.
+    pub fn line(&mut self, module: ModuleKey, file: &str, line: u32) -> Result<Vec<Range<u64>>, NoCode> {
+        self.opened(module)?.line(file, line)
+    }
+
+    /// The code of the functions of a name, mangled or demangled, with or without parameters:
+    /// every range of it, inlined copies included where debug information tells them.
+    ///
+    /// # Errors
+    /// [`NoCode`] says why there is none.
+    pub fn function(&mut self, module: ModuleKey, name: &str) -> Result<Vec<Range<u64>>, NoCode> {
+        self.opened(module)?.function(name)
+    }
+
+    /// The calls that the functions of a name make, told from the machine code, for x86-64.
+    ///
+    /// # Errors
+    /// [`NoCode`] says why that cannot be told.
+    pub fn calls(&mut self, module: ModuleKey, name: &str) -> Result<Vec<CallSite>, NoCode> {
+        self.opened(module)?.calls(name)
+    }
+
+    /// Whether there is machine code at an address of the module's own address space.
+    ///
+    /// # Errors
+    /// [`NoCode`] says why that cannot be told.
+    pub fn is_code(&mut self, module: ModuleKey, address: u64) -> Result<bool, NoCode> {
+        Ok(self.opened(module)?.is_code(address))
+    }
+
+    fn opened(&mut self, module: ModuleKey) -> Result<&mut Module, NoCode> {
+        self.open(module);
+        if let Some(Slot { path, state: State::Closed(reason), .. }) = self.slots.get(module.0) {
+            return Err(NoCode::Module(what(path, reason)));
+        }
+        self.open(module).ok_or(NoCode::NoDebugInfo)
+    }
+
     /// Whether the module has debug information (its own, or in a separate file).
     pub fn has_debug_info(&mut self, module: ModuleKey) -> bool {
         self.open(module).is_some_and(Module::has_debug_info)
@@ -189,8 +234,9 @@ impl Symbolizer {
             slot.state = match Module::open(&slot.path, &slot.build_id) {
                 Ok(module) => State::Open(Box::new(module)),
                 Err(reason) => {
-                    self.warnings.push(warning(&slot.path, &reason));
-                    State::Closed
+                    let what = what(&slot.path, &reason);
+                    self.warnings.push(format!("{what}; its functions and lines are not told"));
+                    State::Closed(reason)
                 }
             };
         }
@@ -214,14 +260,11 @@ impl Symbolizer {
     }
 }
 
-fn warning(path: &Path, reason: &Closed) -> String {
+/// Why a module answers nothing, in words.
+fn what(path: &Path, reason: &Closed) -> String {
     let path = path.display();
     match reason {
-        Closed::Changed => {
-            format!("{path} was built anew since the run: its functions and lines are not told")
-        }
-        Closed::Unreadable(reason) => {
-            format!("{path} cannot be read: {reason}; its functions and lines are not told")
-        }
+        Closed::Changed => format!("{path} was built anew since the run"),
+        Closed::Unreadable(reason) => format!("{path} cannot be read: {reason}"),
     }
 }

@@ -4,6 +4,7 @@
 //! Invariant: 16 bytes a symbol are kept; names and sizes are read from the mapped file when
 //! they are asked for.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use object::{Object, ObjectSection, ObjectSymbol, ObjectSymbolTable, SymbolIndex, SymbolKind};
@@ -126,6 +127,13 @@ impl Table {
             }
         }
         best
+    }
+
+    /// Adds the ranges of the functions that `is` takes by their mangled names.
+    pub(crate) fn functions(&self, is: impl Fn(&str) -> bool, found: &mut Vec<Range<u64>>) {
+        let named = self.code.iter().filter_map(|entry| self.symbol(entry.index));
+        let sized = named.filter(|symbol| symbol.size > 0 && is(symbol.name));
+        found.extend(sized.map(|symbol| symbol.address..symbol.address.saturating_add(symbol.size)));
     }
 
     fn same_section(&self, one: u64, other: u64) -> bool {

@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use deadheat_symbol::{Limits, ModuleKey, Symbolizer};
+use deadheat_symbol::{Limits, ModuleKey, NoCode, Symbolizer};
 
 static COUNTER: [u64; 4] = [1, 2, 3, 4];
 const FIRST_LINE: u32 = line!() + 3;
@@ -50,6 +50,32 @@ fn a_function_of_this_file() {
     assert!(name.ends_with("known_place"), "{name}");
     assert_eq!(offset, 0);
     assert!(symbolizer.take_warnings().is_empty());
+}
+
+#[test]
+fn lines_and_names_lead_back() {
+    let (file, bias) = own_file();
+    let mut symbolizer = Symbolizer::default();
+    let module = symbolizer.module(&file, &[]);
+    let address = known_place as *const () as usize as u64 - bias;
+    let function = symbolizer.function(module, "own_binary::known_place").expect("it is not inlined");
+    assert!(function.iter().any(|range| range.start == address), "{function:?}");
+    assert_eq!(symbolizer.line(module, "no_such_file.rs", 1), Err(NoCode::NoFile));
+    assert_eq!(symbolizer.function(module, "no_such_function"), Err(NoCode::NoFunction));
+    let near = match symbolizer.line(module, "own_binary.rs", LAST_LINE + 1) {
+        Err(NoCode::NoLine(near)) => near,
+        other => panic!("a constant has no code: {other:?}"),
+    };
+    for line in near {
+        let code = symbolizer.line(module, "tests/own_binary.rs", line).expect("so it was said");
+        for range in code {
+            let told = symbolizer.code(module, range.start);
+            assert!(told.frames.iter().any(|frame| frame.line == Some(line)), "{line}: {told:?}");
+        }
+    }
+    let missing = symbolizer.module(Path::new("/nonexistent/module"), &[]);
+    let words = symbolizer.line(missing, "a.c", 1).expect_err("there is no such file").to_string();
+    assert!(words.starts_with("/nonexistent/module cannot be read"), "{words}");
 }
 
 #[test]
@@ -166,6 +192,16 @@ fn check_stripped(folder: &Path) {
         code.frames.iter().map(|f| (f.function.as_deref(), f.line, f.first_line, f.inlined)).collect();
     assert_eq!(told[0], (Some("inner"), Some(10), Some(8), true));
     assert_eq!(told[1], (Some("outer"), Some(15), Some(13), false));
+    let copy = symbolizer.line(full, "lib.c", 10).expect("the inlined line has code");
+    assert!(copy.iter().any(|range| range.contains(&inlined)), "{copy:?}");
+    assert_eq!(symbolizer.line(linked, "lib.c", 10), Ok(copy), "from the debug file");
+    for (name, line) in [("inner", 10), ("outer", 15)] {
+        let ranges = symbolizer.function(full, name).expect("both have code");
+        let code = symbolizer.line(full, "lib.c", line).expect("both have code");
+        assert!(code.iter().all(|at| ranges.iter().any(|range| range.contains(&at.start))), "{name}");
+    }
+    check_calls(&mut symbolizer, &folder.join("lines.so"));
+    assert_eq!(symbolizer.line(bare, "lib.c", 10), Err(NoCode::NoDebugInfo));
     let lines = symbolizer.module(&folder.join("lines.so"), &[]);
     let outer = (0..0x4000).find_map(|at| symbolizer.code(lines, at).frames.last().cloned());
     let outer = outer.filter(|frame| frame.function.as_deref() == Some("outer"));
@@ -182,6 +218,19 @@ fn check_stripped(folder: &Path) {
     check_parts(&mut symbolizer, full);
     let mine = symbolizer.thread_local(full, 4).expect("a thread-local variable is found");
     assert_eq!((mine.name.as_str(), mine.offset, mine.size), ("mine", 4, 12));
+}
+
+/// `outer` calls `inner`, which is not exported but has a symbol.
+fn check_calls(symbolizer: &mut Symbolizer, path: &Path) {
+    let module = symbolizer.module(path, &[]);
+    let Ok(calls) = symbolizer.calls(module, "outer") else {
+        println!("skipped: needs x86-64");
+        return;
+    };
+    // `always_inline` leaves no call; what is there has a place in the function.
+    let function = symbolizer.function(module, "outer").expect("it has calls");
+    assert!(calls.iter().all(|call| function.iter().any(|range| range.contains(&call.address))));
+    assert_eq!(symbolizer.calls(module, "nobody"), Err(NoCode::NoFunction));
 }
 
 /// The parts of `nodes[1][2]`: a member of a member, an element, a union's by its size, and a

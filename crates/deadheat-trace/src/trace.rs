@@ -135,6 +135,12 @@ impl Trace {
         &self.tables
     }
 
+    /// The same, to keep when the trace is closed.
+    #[must_use]
+    pub fn into_tables(self) -> Tables {
+        self.tables
+    }
+
     /// What was read by the latest drive, also if that ended with an error.
     #[must_use]
     pub fn summary(&self) -> &Summary {

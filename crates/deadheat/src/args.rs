@@ -35,8 +35,16 @@ pub(crate) enum Command {
     Run(cmd::run::Args),
     /// Run a program, write a trace
     Record(cmd::record::Args),
+    /// Run a program again and again until conflicting accesses meet: proves races
+    Hunt(cmd::hunt::Args),
+    /// Join the parts of a hunt
+    Merge(cmd::merge::Args),
     /// Find the races of a recorded run
     Analyze(cmd::analyze::Args),
+    /// Make the two threads of a proof meet again
+    Replay(cmd::replay::Args),
+    /// Ask a rebuilt program whether a race is mended
+    Verify(cmd::verify::Args),
     /// Write a report in another form
     Report(cmd::report::Args),
     /// Look into a trace, or convert it from or to another format

@@ -2,7 +2,8 @@
 //! end becomes ours.
 
 use std::ffi::{CString, OsStr, OsString};
-use std::os::fd::AsFd;
+use std::fs::File;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -48,7 +49,7 @@ const PASSED_ON: [Signal; 6] =
     [Signal::SIGHUP, Signal::SIGINT, Signal::SIGQUIT, Signal::SIGTERM, Signal::SIGUSR1, Signal::SIGUSR2];
 
 /// Time between asking a program to end and ending it.
-const GRACE: Duration = Duration::from_secs(2);
+pub(crate) const GRACE: Duration = Duration::from_secs(2);
 
 /// Finds the program of a command line.
 pub(crate) fn find(command: &[OsString]) -> Result<PathBuf, Failure> {
@@ -71,20 +72,53 @@ pub(crate) struct Launch<'a> {
     pub(crate) environment: Vec<(OsString, Option<OsString>)>,
     /// When to end it.
     pub(crate) timeout: Option<Duration>,
+    /// Where its streams lead, and where it runs.
+    pub(crate) apart: Apart,
+}
+
+/// What a program has of its own; by default everything is ours.
+#[derive(Default)]
+pub(crate) struct Apart {
+    /// Standard input.
+    pub(crate) input: Option<PathBuf>,
+    /// Standard output.
+    pub(crate) output: Option<OwnedFd>,
+    /// Standard error.
+    pub(crate) errors: Option<OwnedFd>,
+    /// The folder that it runs in.
+    pub(crate) folder: Option<PathBuf>,
+    /// Whether it leads a process group, so that all it starts can be ended with it.
+    pub(crate) group: bool,
 }
 
 impl<'a> Launch<'a> {
     /// A program whose runtime is to write the trace `path` (absolute).
     pub(crate) fn recording(command: &'a [OsString], path: &Path, timeout: Option<Duration>) -> Launch<'a> {
-        let mut wire = OsString::from("1;mode=record;trace=");
+        Launch::told("mode=record", command, path, timeout)
+    }
+
+    /// A program whose runtime is to record to `path` (absolute) as a gate file beside it says.
+    pub(crate) fn monitored(command: &'a [OsString], path: &Path, timeout: Option<Duration>) -> Launch<'a> {
+        Launch::told("mode=record;gate=1", command, path, timeout)
+    }
+
+    /// A program whose runtime is to hold accesses as the gate file beside `path` (absolute) says.
+    pub(crate) fn provoked(command: &'a [OsString], path: &Path, timeout: Option<Duration>) -> Launch<'a> {
+        Launch::told("mode=provoke", command, path, timeout)
+    }
+
+    fn told(what: &str, command: &'a [OsString], path: &Path, timeout: Option<Duration>) -> Launch<'a> {
+        let mut wire = OsString::from(format!("1;{what};trace="));
         wire.push(path);
-        Launch { command, environment: vec![(wire::ENV.into(), Some(wire))], timeout }
+        let environment = vec![(wire::ENV.into(), Some(wire))];
+        Launch { command, environment, timeout, apart: Apart::default() }
     }
 
     /// A program that is not under test.
     pub(crate) fn plain(command: &'a [OsString], set: Vec<(OsString, OsString)>) -> Launch<'a> {
         let set = set.into_iter().map(|(name, value)| (name, Some(value)));
-        Launch { command, environment: set.chain([(wire::ENV.into(), None)]).collect(), timeout: None }
+        let environment = set.chain([(wire::ENV.into(), None)]).collect();
+        Launch { command, environment, timeout: None, apart: Apart::default() }
     }
 
     /// The whole environment, as `NAME=value`.
@@ -98,21 +132,81 @@ impl<'a> Launch<'a> {
     }
 }
 
+/// Signals that are read from a descriptor instead of ending us; those of children's ends too.
+pub(crate) struct Caught {
+    signals: SignalFd,
+    before: SigSet,
+}
+
+impl Caught {
+    /// Catches them from here on, in this thread.
+    pub(crate) fn new() -> nix::Result<Caught> {
+        let mut caught = SigSet::from_iter(PASSED_ON);
+        caught.add(Signal::SIGCHLD);
+        // Blocked, and read from a descriptor instead: no handler, and none is lost.
+        let before = caught.thread_swap_mask(SigmaskHow::SIG_BLOCK)?;
+        let signals = SignalFd::with_flags(&caught, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK);
+        if signals.is_err() {
+            let _ = before.thread_set_mask();
+        }
+        Ok(Caught { signals: signals?, before })
+    }
+
+    /// Waits until one comes, at most until `deadline`, and hands those that did to `take`, each
+    /// with whether the terminal sent it (to the whole group).
+    pub(crate) fn wait(
+        &self,
+        deadline: Option<Instant>,
+        mut take: impl FnMut(Signal, bool),
+    ) -> nix::Result<()> {
+        let wait = match deadline {
+            None => PollTimeout::NONE,
+            Some(deadline) => {
+                let left = deadline.saturating_duration_since(Instant::now());
+                // Rounded up, so that the loop does not spin through the last millisecond.
+                PollTimeout::try_from(left + Duration::from_millis(1)).unwrap_or(PollTimeout::MAX)
+            }
+        };
+        match poll(&mut [PollFd::new(self.signals.as_fd(), PollFlags::POLLIN)], wait) {
+            Ok(_) | Err(Errno::EINTR) => {}
+            Err(error) => return Err(error),
+        }
+        while let Some(signal) = self.signals.read_signal()? {
+            const FROM_KERNEL: i32 = 0x80;
+            if let Ok(number) = Signal::try_from(signal.ssi_signo as i32)
+                && number != Signal::SIGCHLD
+            {
+                take(number, signal.ssi_code == FROM_KERNEL);
+            }
+        }
+        Ok(())
+    }
+
+    /// Starts a program, with the signals as they were before they were caught.
+    pub(crate) fn start(&self, program: &Path, launch: &Launch<'_>) -> Result<Pid, Failure> {
+        let Some(folder) = &launch.apart.folder else { return start(program, launch, &self.before) };
+        let what = || format!("cannot enter {}", folder.display());
+        let here = std::env::current_dir().context(|| "cannot tell the present folder".to_owned())?;
+        std::env::set_current_dir(folder).context(what)?;
+        let child = start(program, launch, &self.before);
+        std::env::set_current_dir(&here).context(what)?;
+        child
+    }
+}
+
+impl Drop for Caught {
+    fn drop(&mut self) {
+        let _ = self.before.thread_set_mask();
+    }
+}
+
 /// Runs the program to its end.
 pub(crate) fn run(launch: &Launch<'_>) -> Result<End, Failure> {
     let program = find(launch.command)?;
     let what = || format!("cannot run {}", program.display());
-    let mut caught = SigSet::from_iter(PASSED_ON);
-    caught.add(Signal::SIGCHLD);
-    // Blocked, and read from a descriptor instead: no handler, and none is lost.
-    let before = caught.thread_swap_mask(SigmaskHow::SIG_BLOCK).context(what)?;
-    let signals =
-        SignalFd::with_flags(&caught, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK).context(what)?;
-    let outcome = start(&program, launch, &before).and_then(|child| {
-        watch(child, &signals, launch.timeout.map(|time| Instant::now() + time)).context(what)
-    });
-    before.thread_set_mask().context(what)?;
-    outcome
+    let caught = Caught::new().context(what)?;
+    let child = caught.start(&program, launch)?;
+    watch(child, &caught, launch.timeout.map(|time| Instant::now() + time)).context(what)
 }
 
 fn start(program: &Path, launch: &Launch<'_>, mask: &SigSet) -> Result<Pid, Failure> {
@@ -121,20 +215,29 @@ fn start(program: &Path, launch: &Launch<'_>, mask: &SigSet) -> Result<Pid, Fail
     let arguments = launch.command.iter().map(|argument| c_string(argument.as_bytes().to_vec()));
     let arguments = arguments.collect::<Result<Vec<_>, _>>()?;
     let environment = launch.environment().into_iter().map(c_string).collect::<Result<Vec<_>, _>>()?;
+    let Apart { input, output, errors, group, .. } = &launch.apart;
+    let open = |path: &PathBuf| File::open(path).context(|| format!("cannot read {}", path.display()));
+    let input: Option<OwnedFd> = input.as_ref().map(open).transpose()?.map(OwnedFd::from);
     let spawn = || {
+        let mut streams = PosixSpawnFileActions::init()?;
+        for (number, stream) in [&input, output, errors].into_iter().enumerate() {
+            if let Some(stream) = stream {
+                streams.add_dup2(stream.as_raw_fd(), number as i32)?;
+            }
+        }
         let mut attributes = PosixSpawnAttr::init()?;
         attributes.set_sigmask(mask)?;
         // Rust ignores this one at its start; programs expect to be killed by it.
         attributes.set_sigdefault(&SigSet::from_iter([Signal::SIGPIPE]))?;
-        attributes
-            .set_flags(PosixSpawnFlags::POSIX_SPAWN_SETSIGMASK | PosixSpawnFlags::POSIX_SPAWN_SETSIGDEF)?;
+        let mut flags = PosixSpawnFlags::POSIX_SPAWN_SETSIGMASK | PosixSpawnFlags::POSIX_SPAWN_SETSIGDEF;
+        flags.set(PosixSpawnFlags::POSIX_SPAWN_SETPGROUP, *group);
+        attributes.set_flags(flags)?;
         // Addresses that repeat make runs easier to compare. It may be forbidden and is not needed.
         let persona = personality::get();
         if let Ok(persona) = persona {
             let _ = personality::set(persona | Persona::ADDR_NO_RANDOMIZE);
         }
-        let child =
-            posix_spawn(&*path, &PosixSpawnFileActions::init()?, &attributes, &arguments, &environment);
+        let child = posix_spawn(&*path, &streams, &attributes, &arguments, &environment);
         if let Ok(persona) = persona {
             let _ = personality::set(persona);
         }
@@ -155,7 +258,7 @@ fn start(program: &Path, launch: &Launch<'_>, mask: &SigSet) -> Result<Pid, Fail
 }
 
 /// Waits for the child's end, passing signals on.
-fn watch(child: Pid, signals: &SignalFd, deadline: Option<Instant>) -> nix::Result<End> {
+fn watch(child: Pid, caught: &Caught, deadline: Option<Instant>) -> nix::Result<End> {
     let mut deadline = deadline;
     let mut asked_to_end = false;
     let mut killed: Vec<Pid> = Vec::new();
@@ -167,28 +270,12 @@ fn watch(child: Pid, signals: &SignalFd, deadline: Option<Instant>) -> nix::Resu
             }
             return Ok(if asked_to_end { End::TimedOut } else { end });
         }
-        let wait = match deadline {
-            None => PollTimeout::NONE,
-            Some(deadline) => {
-                let left = deadline.saturating_duration_since(Instant::now());
-                // Rounded up, so that the loop does not spin through the last millisecond.
-                PollTimeout::try_from(left + Duration::from_millis(1)).unwrap_or(PollTimeout::MAX)
-            }
-        };
-        match poll(&mut [PollFd::new(signals.as_fd(), PollFlags::POLLIN)], wait) {
-            Ok(_) | Err(Errno::EINTR) => {}
-            Err(error) => return Err(error),
-        }
-        while let Some(signal) = signals.read_signal()? {
+        caught.wait(deadline, |signal, from_terminal| {
             // What the terminal sends goes to the whole group: the child has it already.
-            const FROM_KERNEL: i32 = 0x80;
-            if let Ok(number) = Signal::try_from(signal.ssi_signo as i32)
-                && number != Signal::SIGCHLD
-                && signal.ssi_code != FROM_KERNEL
-            {
-                let _ = kill(child, number);
+            if !from_terminal {
+                let _ = kill(child, signal);
             }
-        }
+        })?;
         if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
             let signal = if asked_to_end { Signal::SIGKILL } else { Signal::SIGTERM };
             if !asked_to_end {
@@ -203,7 +290,8 @@ fn watch(child: Pid, signals: &SignalFd, deadline: Option<Instant>) -> nix::Resu
     }
 }
 
-fn ended(child: Pid) -> nix::Result<Option<End>> {
+/// How the child ended, if it did.
+pub(crate) fn ended(child: Pid) -> nix::Result<Option<End>> {
     match waitpid(child, Some(WaitPidFlag::WNOHANG)) {
         Ok(WaitStatus::Exited(_, code)) => Ok(Some(End::Exited(code as u8))),
         Ok(WaitStatus::Signaled(_, signal, _)) => Ok(Some(End::Signalled(signal))),
@@ -213,7 +301,7 @@ fn ended(child: Pid) -> nix::Result<Option<End>> {
 }
 
 /// The processes that `parent` started, and theirs, as far as the system tells.
-fn descendants(parent: Pid) -> Vec<Pid> {
+pub(crate) fn descendants(parent: Pid) -> Vec<Pid> {
     let mut found = vec![parent];
     let mut next = 0;
     while let Some(&pid) = found.get(next) {

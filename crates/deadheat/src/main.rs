@@ -10,9 +10,12 @@ mod child;
 mod cmd;
 mod compiler;
 mod exit;
+mod hunt;
 mod launchers;
+mod order;
 mod tell;
 mod traces;
+mod verify;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -63,10 +63,15 @@ fn race_group<'a>(race: &'a Race, sources: &dyn Sources) -> Group<'a> {
     {
         group = group.element(Level::NOTE.message(words::allocation(thread, frames)));
     }
+    if let Some(story) = words::story(race) {
+        group = group.element(Level::NOTE.message(story));
+    }
     if race.count > 1 || race.by.len() > 1 {
         let times = if race.count == 1 { "once".to_owned() } else { format!("{} times", race.count) };
         let by = race.by.join(", ");
-        group = group.element(Level::NOTE.message(format!("seen {times} in this run, by {by}")));
+        let seen = if race.grade == Grade::Proved { "met" } else { "seen" };
+        let within = if race.grade == Grade::Proved { "" } else { " in this run" };
+        group = group.element(Level::NOTE.message(format!("{seen} {times}{within}, by {by}")));
     }
     group
 }
@@ -142,7 +147,7 @@ fn finding_group(finding: &Finding) -> Group<'_> {
 
 /// The line at the end.
 fn closing(report: &Report) -> String {
-    let Summary { races, grades, occurrences, suppressed, findings, dropped, .. } = &report.summary;
+    let Summary { races, grades, occurrences, suppressed, findings, dropped, hunt, .. } = &report.summary;
     let mut text = if *races == 0 {
         let run = &report.run;
         format!(
@@ -161,6 +166,14 @@ fn closing(report: &Report) -> String {
         let times = if occurrences > races { format!(", seen {occurrences} times") } else { String::new() };
         format!("{} ({}){times}", words::number(*races, "race"), grades.join(", "))
     };
+    if *races == 0
+        && let Some(hunt) = hunt
+    {
+        text = match hunt.pairs {
+            0 => "no race found".to_owned(),
+            _ => "no race proved".to_owned(),
+        };
+    }
     if *findings > 0 {
         text += &format!("; {}", words::number(*findings, "other finding"));
     }

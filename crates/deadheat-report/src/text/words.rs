@@ -1,7 +1,7 @@
 //! The phrases of the text: what lies at an address, what an access does, what a stack is.
 
 use crate::group::{is_own, key_frame};
-use crate::model::{Access, Frame, Location, LockMode, Operation, Thread};
+use crate::model::{Access, Frame, Location, LockMode, Operation, Race, Thread};
 
 /// How many frames of a stack are told.
 pub(super) const MOST_FRAMES: usize = 6;
@@ -160,6 +160,16 @@ pub(super) fn stack_of(access: &Access) -> String {
 /// The frames of a stack, each on a line of its own, innermost first.
 pub(super) fn stack(frames: &[Frame]) -> String {
     lines(frames, MOST_FRAMES)
+}
+
+/// The note that tells how the accesses of a proof met.
+pub(super) fn story(race: &Race) -> Option<String> {
+    let witness = race.witness.as_ref()?;
+    let lines: Vec<&str> =
+        witness.get("story")?.as_array()?.iter().filter_map(|line| line.as_str()).collect();
+    let run = witness.get("run").and_then(serde_json::Value::as_u64);
+    let within = run.map_or(String::new(), |run| format!(" in re-run {run}"));
+    (!lines.is_empty()).then(|| format!("how they met{within}:\n  {}", lines.join("\n  ")))
 }
 
 /// The note that says where a thread comes from.

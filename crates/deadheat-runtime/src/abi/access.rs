@@ -15,62 +15,62 @@ const fn kind(log2: u16, mode: Mode, via: Via) -> u16 {
     Kind::plain(log2, mode, via).0
 }
 
-shim!(__tsan_read1, "rsi", on_access::<{ kind(0, Mode::Read, Via::Code) }>);
-shim!(__tsan_read2, "rsi", on_access::<{ kind(1, Mode::Read, Via::Code) }>);
-shim!(__tsan_read4, "rsi", on_access::<{ kind(2, Mode::Read, Via::Code) }>);
-shim!(__tsan_read8, "rsi", on_access::<{ kind(3, Mode::Read, Via::Code) }>);
-shim!(__tsan_read16, "rsi", on_access::<{ kind(4, Mode::Read, Via::Code) }>);
-shim!(__tsan_unaligned_read2, "rsi", on_access::<{ kind(1, Mode::Read, Via::Code) }>);
-shim!(__tsan_unaligned_read4, "rsi", on_access::<{ kind(2, Mode::Read, Via::Code) }>);
-shim!(__tsan_unaligned_read8, "rsi", on_access::<{ kind(3, Mode::Read, Via::Code) }>);
-shim!(__tsan_unaligned_read16, "rsi", on_access::<{ kind(4, Mode::Read, Via::Code) }>);
+shim_filtered!(__tsan_read1, on_access::<{ kind(0, Mode::Read, Via::Code) }>);
+shim_filtered!(__tsan_read2, on_access::<{ kind(1, Mode::Read, Via::Code) }>);
+shim_filtered!(__tsan_read4, on_access::<{ kind(2, Mode::Read, Via::Code) }>);
+shim_filtered!(__tsan_read8, on_access::<{ kind(3, Mode::Read, Via::Code) }>);
+shim_filtered!(__tsan_read16, on_access::<{ kind(4, Mode::Read, Via::Code) }>);
+shim_filtered!(__tsan_unaligned_read2, on_access::<{ kind(1, Mode::Read, Via::Code) }>);
+shim_filtered!(__tsan_unaligned_read4, on_access::<{ kind(2, Mode::Read, Via::Code) }>);
+shim_filtered!(__tsan_unaligned_read8, on_access::<{ kind(3, Mode::Read, Via::Code) }>);
+shim_filtered!(__tsan_unaligned_read16, on_access::<{ kind(4, Mode::Read, Via::Code) }>);
 
-shim!(__tsan_write1, "rsi", on_access::<{ kind(0, Mode::Write, Via::Code) }>);
-shim!(__tsan_write2, "rsi", on_access::<{ kind(1, Mode::Write, Via::Code) }>);
-shim!(__tsan_write4, "rsi", on_access::<{ kind(2, Mode::Write, Via::Code) }>);
-shim!(__tsan_write8, "rsi", on_access::<{ kind(3, Mode::Write, Via::Code) }>);
-shim!(__tsan_write16, "rsi", on_access::<{ kind(4, Mode::Write, Via::Code) }>);
-shim!(__tsan_unaligned_write2, "rsi", on_access::<{ kind(1, Mode::Write, Via::Code) }>);
-shim!(__tsan_unaligned_write4, "rsi", on_access::<{ kind(2, Mode::Write, Via::Code) }>);
-shim!(__tsan_unaligned_write8, "rsi", on_access::<{ kind(3, Mode::Write, Via::Code) }>);
-shim!(__tsan_unaligned_write16, "rsi", on_access::<{ kind(4, Mode::Write, Via::Code) }>);
+shim_filtered!(__tsan_write1, on_access::<{ kind(0, Mode::Write, Via::Code) }>);
+shim_filtered!(__tsan_write2, on_access::<{ kind(1, Mode::Write, Via::Code) }>);
+shim_filtered!(__tsan_write4, on_access::<{ kind(2, Mode::Write, Via::Code) }>);
+shim_filtered!(__tsan_write8, on_access::<{ kind(3, Mode::Write, Via::Code) }>);
+shim_filtered!(__tsan_write16, on_access::<{ kind(4, Mode::Write, Via::Code) }>);
+shim_filtered!(__tsan_unaligned_write2, on_access::<{ kind(1, Mode::Write, Via::Code) }>);
+shim_filtered!(__tsan_unaligned_write4, on_access::<{ kind(2, Mode::Write, Via::Code) }>);
+shim_filtered!(__tsan_unaligned_write8, on_access::<{ kind(3, Mode::Write, Via::Code) }>);
+shim_filtered!(__tsan_unaligned_write16, on_access::<{ kind(4, Mode::Write, Via::Code) }>);
 
-shim!(__tsan_read_write1, "rsi", on_access::<{ kind(0, Mode::ReadWrite, Via::Code) }>);
-shim!(__tsan_read_write2, "rsi", on_access::<{ kind(1, Mode::ReadWrite, Via::Code) }>);
-shim!(__tsan_read_write4, "rsi", on_access::<{ kind(2, Mode::ReadWrite, Via::Code) }>);
-shim!(__tsan_read_write8, "rsi", on_access::<{ kind(3, Mode::ReadWrite, Via::Code) }>);
-shim!(__tsan_read_write16, "rsi", on_access::<{ kind(4, Mode::ReadWrite, Via::Code) }>);
-shim!(__tsan_unaligned_read_write2, "rsi", on_access::<{ kind(1, Mode::ReadWrite, Via::Code) }>);
-shim!(__tsan_unaligned_read_write4, "rsi", on_access::<{ kind(2, Mode::ReadWrite, Via::Code) }>);
-shim!(__tsan_unaligned_read_write8, "rsi", on_access::<{ kind(3, Mode::ReadWrite, Via::Code) }>);
-shim!(__tsan_unaligned_read_write16, "rsi", on_access::<{ kind(4, Mode::ReadWrite, Via::Code) }>);
+shim_filtered!(__tsan_read_write1, on_access::<{ kind(0, Mode::ReadWrite, Via::Code) }>);
+shim_filtered!(__tsan_read_write2, on_access::<{ kind(1, Mode::ReadWrite, Via::Code) }>);
+shim_filtered!(__tsan_read_write4, on_access::<{ kind(2, Mode::ReadWrite, Via::Code) }>);
+shim_filtered!(__tsan_read_write8, on_access::<{ kind(3, Mode::ReadWrite, Via::Code) }>);
+shim_filtered!(__tsan_read_write16, on_access::<{ kind(4, Mode::ReadWrite, Via::Code) }>);
+shim_filtered!(__tsan_unaligned_read_write2, on_access::<{ kind(1, Mode::ReadWrite, Via::Code) }>);
+shim_filtered!(__tsan_unaligned_read_write4, on_access::<{ kind(2, Mode::ReadWrite, Via::Code) }>);
+shim_filtered!(__tsan_unaligned_read_write8, on_access::<{ kind(3, Mode::ReadWrite, Via::Code) }>);
+shim_filtered!(__tsan_unaligned_read_write16, on_access::<{ kind(4, Mode::ReadWrite, Via::Code) }>);
 
-shim!(__tsan_volatile_read1, "rsi", on_access::<{ kind(0, Mode::Read, Via::Volatile) }>);
-shim!(__tsan_volatile_read2, "rsi", on_access::<{ kind(1, Mode::Read, Via::Volatile) }>);
-shim!(__tsan_volatile_read4, "rsi", on_access::<{ kind(2, Mode::Read, Via::Volatile) }>);
-shim!(__tsan_volatile_read8, "rsi", on_access::<{ kind(3, Mode::Read, Via::Volatile) }>);
-shim!(__tsan_volatile_read16, "rsi", on_access::<{ kind(4, Mode::Read, Via::Volatile) }>);
-shim!(__tsan_unaligned_volatile_read2, "rsi", on_access::<{ kind(1, Mode::Read, Via::Volatile) }>);
-shim!(__tsan_unaligned_volatile_read4, "rsi", on_access::<{ kind(2, Mode::Read, Via::Volatile) }>);
-shim!(__tsan_unaligned_volatile_read8, "rsi", on_access::<{ kind(3, Mode::Read, Via::Volatile) }>);
-shim!(__tsan_unaligned_volatile_read16, "rsi", on_access::<{ kind(4, Mode::Read, Via::Volatile) }>);
-shim!(__tsan_volatile_write1, "rsi", on_access::<{ kind(0, Mode::Write, Via::Volatile) }>);
-shim!(__tsan_volatile_write2, "rsi", on_access::<{ kind(1, Mode::Write, Via::Volatile) }>);
-shim!(__tsan_volatile_write4, "rsi", on_access::<{ kind(2, Mode::Write, Via::Volatile) }>);
-shim!(__tsan_volatile_write8, "rsi", on_access::<{ kind(3, Mode::Write, Via::Volatile) }>);
-shim!(__tsan_volatile_write16, "rsi", on_access::<{ kind(4, Mode::Write, Via::Volatile) }>);
-shim!(__tsan_unaligned_volatile_write2, "rsi", on_access::<{ kind(1, Mode::Write, Via::Volatile) }>);
-shim!(__tsan_unaligned_volatile_write4, "rsi", on_access::<{ kind(2, Mode::Write, Via::Volatile) }>);
-shim!(__tsan_unaligned_volatile_write8, "rsi", on_access::<{ kind(3, Mode::Write, Via::Volatile) }>);
-shim!(__tsan_unaligned_volatile_write16, "rsi", on_access::<{ kind(4, Mode::Write, Via::Volatile) }>);
+shim_filtered!(__tsan_volatile_read1, on_access::<{ kind(0, Mode::Read, Via::Volatile) }>);
+shim_filtered!(__tsan_volatile_read2, on_access::<{ kind(1, Mode::Read, Via::Volatile) }>);
+shim_filtered!(__tsan_volatile_read4, on_access::<{ kind(2, Mode::Read, Via::Volatile) }>);
+shim_filtered!(__tsan_volatile_read8, on_access::<{ kind(3, Mode::Read, Via::Volatile) }>);
+shim_filtered!(__tsan_volatile_read16, on_access::<{ kind(4, Mode::Read, Via::Volatile) }>);
+shim_filtered!(__tsan_unaligned_volatile_read2, on_access::<{ kind(1, Mode::Read, Via::Volatile) }>);
+shim_filtered!(__tsan_unaligned_volatile_read4, on_access::<{ kind(2, Mode::Read, Via::Volatile) }>);
+shim_filtered!(__tsan_unaligned_volatile_read8, on_access::<{ kind(3, Mode::Read, Via::Volatile) }>);
+shim_filtered!(__tsan_unaligned_volatile_read16, on_access::<{ kind(4, Mode::Read, Via::Volatile) }>);
+shim_filtered!(__tsan_volatile_write1, on_access::<{ kind(0, Mode::Write, Via::Volatile) }>);
+shim_filtered!(__tsan_volatile_write2, on_access::<{ kind(1, Mode::Write, Via::Volatile) }>);
+shim_filtered!(__tsan_volatile_write4, on_access::<{ kind(2, Mode::Write, Via::Volatile) }>);
+shim_filtered!(__tsan_volatile_write8, on_access::<{ kind(3, Mode::Write, Via::Volatile) }>);
+shim_filtered!(__tsan_volatile_write16, on_access::<{ kind(4, Mode::Write, Via::Volatile) }>);
+shim_filtered!(__tsan_unaligned_volatile_write2, on_access::<{ kind(1, Mode::Write, Via::Volatile) }>);
+shim_filtered!(__tsan_unaligned_volatile_write4, on_access::<{ kind(2, Mode::Write, Via::Volatile) }>);
+shim_filtered!(__tsan_unaligned_volatile_write8, on_access::<{ kind(3, Mode::Write, Via::Volatile) }>);
+shim_filtered!(__tsan_unaligned_volatile_write16, on_access::<{ kind(4, Mode::Write, Via::Volatile) }>);
 
-shim!(__tsan_vptr_read, "rsi", on_access::<{ kind(3, Mode::Read, Via::Vptr) }>);
+shim_filtered!(__tsan_vptr_read, on_access::<{ kind(3, Mode::Read, Via::Vptr) }>);
 shim!(__tsan_vptr_update, "rdx", on_vptr_update);
 shim!(__tsan_read_range, "rdx", on_read_range);
 shim!(__tsan_write_range, "rdx", on_write_range);
 shim!(__tsan_init, "rdi", on_init);
-shim_with_stack!(__tsan_func_entry, "rdx", "rsi", on_entry);
-shim!(__tsan_func_exit, "rdi", on_exit);
+shim_entry!(__tsan_func_entry, on_entry);
+shim_exit!(__tsan_func_exit, on_exit);
 
 /// A store of a virtual table pointer; storing the value that is there already (a constructor or
 /// destructor of a class without its own functions) is no change that anybody could see.

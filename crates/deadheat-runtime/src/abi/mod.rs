@@ -2,5 +2,6 @@
 
 mod access;
 pub(crate) mod annotate;
+mod announce;
 mod atomic;
 mod memory;

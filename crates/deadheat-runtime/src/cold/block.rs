@@ -8,6 +8,7 @@ use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use deadheat_core::wire::{block, flag, header};
 
 use super::lock::Lock;
+use super::start;
 use crate::hot::log::ROOM;
 use crate::hot::thread::{self, Thread};
 use crate::sys;
@@ -195,6 +196,9 @@ fn stop(page: *mut u8) {
 /// # Safety
 /// `stream` is the calling thread's (or not yet running) and marked busy.
 pub(crate) unsafe fn next(stream: *mut Thread) {
+    if start::light() {
+        return;
+    }
     // SAFETY: the caller's promise; the old block is used by this stream alone.
     unsafe {
         let state = &mut *stream;

@@ -4,6 +4,7 @@
 //! parent's trace.
 
 use super::{block, modules, start, threads};
+use crate::gate;
 use crate::hot::atomic;
 use crate::hot::thread::{UNWATCHED, current};
 use crate::sys;
@@ -18,7 +19,9 @@ pub(crate) fn fork(real: impl FnOnce() -> i32) -> i32 {
     threads::lock_for_fork();
     modules::lock_for_fork();
     block::lock_for_fork();
+    gate::lock_for_fork();
     let result = real();
+    gate::unlock_after_fork();
     block::unlock_after_fork();
     modules::unlock_after_fork();
     threads::unlock_after_fork();
@@ -32,6 +35,13 @@ pub(crate) fn fork(real: impl FnOnce() -> i32) -> i32 {
 
 fn in_child(thread: *mut crate::hot::thread::Thread, parent: u32) {
     atomic::free_all();
+    if gate::on() {
+        gate::off_in_child();
+    }
+    if start::light() {
+        sys::machine::set_thread_word(UNWATCHED);
+        return;
+    }
     let page = block::header_page();
     if block::stopped() || !start::open_trace(parent) {
         sys::machine::set_thread_word(UNWATCHED);

@@ -11,6 +11,7 @@ use deadheat_core::wire::{block as layout, header, module};
 
 use super::block::{self, Label};
 use super::lock::Lock;
+use crate::gate;
 use crate::hot::log;
 use crate::sys::{self, c};
 
@@ -185,6 +186,9 @@ unsafe extern "C" fn each(info: *mut c::Module, _: usize, records: *mut c_void) 
         let path = if name.is_empty() && first { own_path(&mut own) } else { name };
         let flags = if first { module::INSTRUMENTED } else { 0 };
         records.put(&found, flags, build_id, path);
+        if gate::on() {
+            gate::module_loaded(info.bias, (start, end), build_id, path);
+        }
     }
     0
 }

@@ -6,6 +6,7 @@ use core::sync::atomic::{AtomicU32, Ordering};
 use deadheat_core::wire::{self, Mode, Wire, header};
 
 use super::{block, modules, threads};
+use crate::gate;
 use crate::hot::thread::{self, Thread};
 use crate::sys;
 
@@ -13,16 +14,23 @@ const UNSET: u32 = 0;
 const STARTING: u32 = 1;
 const OFF: u32 = 2;
 const RECORD: u32 = 3;
-const _: () = assert!(UNSET < STARTING && STARTING < OFF && STARTING < RECORD);
+const PROVOKE: u32 = 4;
+const _: () = assert!(UNSET < STARTING && STARTING < OFF && OFF < RECORD && RECORD < PROVOKE);
 
 /// What the runtime is doing.
 static STATE: AtomicU32 = AtomicU32::new(UNSET);
 
-/// Whether events are recorded. Interceptors ask before they touch the thread word: in a static
-/// program they run before there is one.
+/// Whether events are looked at: recorded, or judged by the gate. Interceptors ask before they
+/// touch the thread word: in a static program they run before there is one.
 #[inline(always)]
 pub(crate) fn recording() -> bool {
-    STATE.load(Ordering::Relaxed) == RECORD
+    STATE.load(Ordering::Relaxed) >= RECORD
+}
+
+/// Whether events are looked at but not recorded.
+#[inline(always)]
+pub(crate) fn light() -> bool {
+    STATE.load(Ordering::Relaxed) == PROVOKE
 }
 
 /// Whether it is known what the runtime is doing. Before that (relocation, the start of a static
@@ -54,10 +62,12 @@ pub(crate) unsafe extern "C" fn start(
     let state = match unsafe { wire_of(environment) } {
         None => OFF,
         Some(text) => match Wire::parse(text) {
-            Ok(Wire { mode: Mode::Record, trace }) => {
+            Ok(Wire { mode: Mode::Record, gate, trace }) => {
+                gate::let_none_pass();
                 // SAFETY: the arguments are `count` texts.
-                unsafe { record(trace, count, arguments) }
+                unsafe { record(trace, gate, count, arguments) }
             }
+            Ok(Wire { mode: Mode::Provoke, trace, .. }) => provoke(trace),
             Ok(Wire { mode: Mode::Off, .. }) => OFF,
             Err(reason) => {
                 sys::say(b"deadheat: cannot use DEADHEAT_WIRE: ");
@@ -68,9 +78,28 @@ pub(crate) unsafe extern "C" fn start(
         },
     };
     STATE.store(state, Ordering::Release);
-    if state == RECORD {
+    if state >= RECORD {
         threads::adopt_first();
     }
+}
+
+/// Opens the gate file and records nothing.
+fn provoke(trace: &[u8]) -> u32 {
+    if !open_gate(trace, true) {
+        return OFF;
+    }
+    modules::scan();
+    PROVOKE
+}
+
+/// Opens the gate file of the trace `trace`. It is another process's if a program starts programs.
+fn open_gate(trace: &[u8], filtered: bool) -> bool {
+    let mut path = [0u8; MAX_PATH];
+    let ending = deadheat_core::gate::ENDING.as_bytes();
+    let Some(room) = path.get_mut(..trace.len() + ending.len()) else { return false };
+    room[..trace.len()].copy_from_slice(trace);
+    room[trace.len()..].copy_from_slice(ending);
+    CStr::from_bytes_until_nul(&path).is_ok_and(|path| gate::open(path, filtered))
 }
 
 /// The value of the wire's variable.
@@ -97,7 +126,7 @@ const MAX_PATH: usize = 4096;
 static mut PATH: [u8; MAX_PATH] = [0; MAX_PATH];
 static PATH_LEN: AtomicU32 = AtomicU32::new(0);
 
-unsafe fn record(trace: &[u8], count: c_int, arguments: *const *const c_char) -> u32 {
+unsafe fn record(trace: &[u8], gated: bool, count: c_int, arguments: *const *const c_char) -> u32 {
     const ENDING: usize = 32;
     if trace.len() + ENDING > MAX_PATH {
         sys::say(b"deadheat: the trace's path is too long; nothing is recorded\n");
@@ -111,6 +140,9 @@ unsafe fn record(trace: &[u8], count: c_int, arguments: *const *const c_char) ->
     }
     // SAFETY: the arguments are `count` texts; the page is mapped and ours alone so far.
     unsafe { note_arguments(block::header_page(), count, arguments) };
+    if gated {
+        open_gate(trace, false);
+    }
     modules::scan();
     RECORD
 }
@@ -213,6 +245,7 @@ unsafe fn note_arguments(page: *mut u8, count: c_int, arguments: *const *const c
 /// The calling thread has no `Thread`: gives it one if the process is recorded.
 pub(crate) fn attach() -> Option<*mut Thread> {
     match STATE.load(Ordering::Acquire) {
+        PROVOKE => threads::adopt_foreign(),
         RECORD if !block::stopped() => threads::adopt_foreign(),
         RECORD | OFF => {
             sys::machine::set_thread_word(thread::UNWATCHED);

@@ -10,7 +10,8 @@ use core::sync::atomic::{AtomicU32, Ordering};
 use deadheat_core::event::{BlockKind, Op, SyncKind};
 
 use super::lock::Lock;
-use super::{block, modules};
+use super::{block, modules, start};
+use crate::gate;
 use crate::hot::log;
 use crate::hot::thread::{Busy, Frame, MAX_FRAMES, Thread, UNWATCHED, internal};
 use crate::sys::{self, c};
@@ -148,9 +149,12 @@ pub(crate) fn adopt_foreign() -> Option<*mut Thread> {
     let id = NEXT_THREAD.fetch_add(1, Ordering::Relaxed);
     let thread = new_thread(id)?;
     // SAFETY: a fresh thread for the calling one.
-    unsafe { begin(thread, own_stack()) };
+    unsafe {
+        gate::name_foreign(&mut (*thread).seat);
+        begin(thread, own_stack());
+    }
     // SAFETY: just begun.
-    (unsafe { !(*thread).at.is_null() }).then_some(thread)
+    (start::light() || unsafe { !(*thread).at.is_null() }).then_some(thread)
 }
 
 /// The calling thread's stack as the C library knows it.
@@ -183,9 +187,11 @@ pub(crate) fn prepare_child(pc: usize, routine: usize, argument: usize, given_st
     }
     let id = NEXT_THREAD.fetch_add(1, Ordering::Relaxed);
     let child = new_thread(id)?;
+    gate::will_be_born();
     // SAFETY: nobody else knows the child yet.
     unsafe {
         (*child).start = (routine, argument);
+        (*parent).seat.spawn_into(&mut (*child).seat);
         (*child).given_stack = given_stack;
     }
     let fork = Op::Fork { child: deadheat_core::ids::ThreadId(id) };
@@ -211,10 +217,45 @@ impl Child {
         unsafe { (*self.0).id }
     }
 
+    /// What [`begin_announced`] takes.
+    pub(crate) fn token(self) -> usize {
+        self.0 as usize
+    }
+
     /// The thread could not be created.
     pub(crate) fn failed(self) {
+        gate::is_not_born();
         // SAFETY: the child never ran.
         unsafe { recycle(self.0) };
+    }
+}
+
+/// The calling thread is the one that was announced. What it was taken for at the entry of its
+/// first function ends here; one whose creation was seen stays what it is.
+///
+/// # Safety
+/// `token` is a [`Child::token`], used once.
+pub(crate) unsafe fn begin_announced(token: usize) {
+    let thread = token as *mut Thread;
+    // SAFETY: the caller's promise.
+    unsafe {
+        let word = sys::machine::thread_word();
+        let before = (word > UNWATCHED).then_some(word as *mut Thread);
+        if before.is_some_and(|before| !(*before).seat.is_foreign()) {
+            gate::is_not_born();
+            return recycle(thread);
+        }
+        sys::machine::set_thread_word(UNWATCHED);
+        let stack = own_stack();
+        begin(thread, stack);
+        if let Some(before) = before {
+            let depth = (*before).top.offset_from((*before).frames) as usize;
+            core::ptr::copy_nonoverlapping((*before).frames, (*thread).frames, depth);
+            (*thread).top = (*thread).frames.add(depth);
+            (*thread).clean = null_mut();
+            log::event_of(before, 0, &Op::End);
+            recycle(before);
+        }
     }
 }
 

@@ -14,6 +14,8 @@ use deadheat_core::kind::Kind;
 use super::log;
 use super::stripe::Stripe;
 use super::thread::{self, Busy, Thread};
+use crate::cold::start;
+use crate::gate;
 use crate::sys;
 
 /// Operations on 16 bytes at a time share a stripe, so that operations of different sizes on
@@ -34,9 +36,32 @@ struct Outcome<R> {
     order: MemoryOrder,
 }
 
+/// What an operation is meant to do.
+struct Meant {
+    mode: Mode,
+    order: u32,
+    /// What a compare-exchange expects to find.
+    expects: Option<u128>,
+}
+
+impl Meant {
+    fn to(mode: Mode, order: u32) -> Meant {
+        Meant { mode, order, expects: None }
+    }
+}
+
 /// Carries out `operation` on the `1 << log2` bytes at `address` and records it.
 #[inline]
-fn perform<R>(pc: usize, address: usize, log2: u16, operation: impl FnOnce() -> Outcome<R>) -> R {
+fn perform<R>(
+    pc: usize,
+    address: usize,
+    log2: u16,
+    meant: Meant,
+    operation: impl FnOnce() -> Outcome<R>,
+) -> R {
+    if gate::passes(pc) {
+        return operation().result;
+    }
     let Some(thread) = thread::current() else { return operation().result };
     // SAFETY: `current` gives the calling thread's own state.
     unsafe {
@@ -44,9 +69,33 @@ fn perform<R>(pc: usize, address: usize, log2: u16, operation: impl FnOnce() -> 
             return operation().result;
         }
         let nested = (*thread).busy != 0;
+        if gate::on() && !nested {
+            gated(
+                thread,
+                pc,
+                Kind::atomic(log2, meant.mode, MemoryOrder::from_abi(meant.order)),
+                address,
+                &meant,
+            );
+        }
+        if start::light() {
+            return operation().result;
+        }
         let Some(stream) = log::stream_of(thread) else { return operation().result };
         let _busy = Busy::new(stream);
         record(stream, nested, (pc, address, log2), operation)
+    }
+}
+
+/// Lets the gate hold the thread before the operation.
+#[cold]
+unsafe fn gated(thread: *mut Thread, pc: usize, kind: Kind, address: usize, meant: &Meant) {
+    let access = kind.unpack_atomic(address as u64);
+    let coming = gate::Coming { access, pc: pc as u64, expects: meant.expects };
+    // SAFETY: `thread` is the calling thread's.
+    unsafe {
+        let _busy = Busy::new(thread);
+        gate::before(thread, &coming);
     }
 }
 
@@ -88,6 +137,8 @@ unsafe fn record<R>(
 pub(crate) trait Atom: Copy + Eq {
     /// log2 of the size.
     const LOG2: u16;
+    /// The value, its bytes in memory first.
+    fn wide(self) -> u128;
     /// # Safety
     /// For all: `at` is valid and aligned.
     unsafe fn load(at: *mut Self) -> Self;
@@ -119,6 +170,10 @@ macro_rules! atom {
         impl Atom for $integer {
             const LOG2: u16 = $log2;
 
+            fn wide(self) -> u128 {
+                u128::from(self)
+            }
+
             #[inline]
             unsafe fn load(at: *mut Self) -> Self {
                 // SAFETY: the caller's promise.
@@ -149,6 +204,10 @@ atom!(u64, AtomicU64, 3);
 impl Atom for u128 {
     const LOG2: u16 = 4;
 
+    fn wide(self) -> u128 {
+        self
+    }
+
     unsafe fn load(at: *mut Self) -> Self {
         // SAFETY: the caller's promise. Storing zero over zero changes nothing.
         unsafe { sys::machine::compare_exchange_16(at, 0, 0) }
@@ -168,7 +227,7 @@ impl Atom for u128 {
 
 /// `load(at, order)`.
 pub(crate) unsafe extern "C" fn on_load<T: Atom>(at: *mut T, order: u32, pc: usize) -> T {
-    perform(pc, at as usize, T::LOG2, || Outcome {
+    perform(pc, at as usize, T::LOG2, Meant::to(Mode::Read, order), || Outcome {
         // SAFETY: the program's own atomic operation.
         result: unsafe { T::load(at) },
         mode: Mode::Read,
@@ -178,7 +237,7 @@ pub(crate) unsafe extern "C" fn on_load<T: Atom>(at: *mut T, order: u32, pc: usi
 
 /// `store(at, value, order)`.
 pub(crate) unsafe extern "C" fn on_store<T: Atom>(at: *mut T, value: T, order: u32, pc: usize) {
-    perform(pc, at as usize, T::LOG2, || {
+    perform(pc, at as usize, T::LOG2, Meant::to(Mode::Write, order), || {
         // SAFETY: the program's own atomic operation.
         unsafe { T::swap(at, value) };
         Outcome { result: (), mode: Mode::Write, order: MemoryOrder::from_abi(order) }
@@ -187,7 +246,7 @@ pub(crate) unsafe extern "C" fn on_store<T: Atom>(at: *mut T, value: T, order: u
 
 /// `exchange(at, value, order)`.
 pub(crate) unsafe extern "C" fn on_exchange<T: Atom>(at: *mut T, value: T, order: u32, pc: usize) -> T {
-    perform(pc, at as usize, T::LOG2, || Outcome {
+    perform(pc, at as usize, T::LOG2, Meant::to(Mode::ReadWrite, order), || Outcome {
         // SAFETY: the program's own atomic operation.
         result: unsafe { T::swap(at, value) },
         mode: Mode::ReadWrite,
@@ -195,36 +254,44 @@ pub(crate) unsafe extern "C" fn on_exchange<T: Atom>(at: *mut T, value: T, order
     })
 }
 
-/// The arithmetic of a `fetch_…` operation.
+/// A `fetch_…` operation: gives what was there before.
 pub(crate) trait Change<T> {
-    fn change(old: T, operand: T) -> T;
+    /// # Safety
+    /// `at` is valid and aligned.
+    unsafe fn fetch(at: *mut T, operand: T) -> T;
 }
 
 macro_rules! change {
-    ($name:ident, |$old:ident, $operand:ident| $body:expr) => {
+    ($name:ident, $fetch:ident, |$old:ident, $operand:ident| $body:expr) => {
         pub(crate) struct $name;
-        change!(@ $name, u8, |$old, $operand| $body);
-        change!(@ $name, u16, |$old, $operand| $body);
-        change!(@ $name, u32, |$old, $operand| $body);
-        change!(@ $name, u64, |$old, $operand| $body);
-        change!(@ $name, u128, |$old, $operand| $body);
+        change!(@ $name, u8, AtomicU8, $fetch);
+        change!(@ $name, u16, AtomicU16, $fetch);
+        change!(@ $name, u32, AtomicU32, $fetch);
+        change!(@ $name, u64, AtomicU64, $fetch);
+        impl Change<u128> for $name {
+            unsafe fn fetch(at: *mut u128, $operand: u128) -> u128 {
+                // SAFETY: the caller's promise.
+                unsafe { u128::update(at, |$old| $body) }
+            }
+        }
     };
-    (@ $name:ident, $integer:ty, |$old:ident, $operand:ident| $body:expr) => {
+    (@ $name:ident, $integer:ty, $atomic:ty, $fetch:ident) => {
         impl Change<$integer> for $name {
             #[inline]
-            fn change($old: $integer, $operand: $integer) -> $integer {
-                $body
+            unsafe fn fetch(at: *mut $integer, operand: $integer) -> $integer {
+                // SAFETY: the caller's promise.
+                unsafe { <$atomic>::from_ptr(at) }.$fetch(operand, Ordering::SeqCst)
             }
         }
     };
 }
 
-change!(Add, |old, operand| old.wrapping_add(operand));
-change!(Sub, |old, operand| old.wrapping_sub(operand));
-change!(And, |old, operand| old & operand);
-change!(Or, |old, operand| old | operand);
-change!(Xor, |old, operand| old ^ operand);
-change!(Nand, |old, operand| !(old & operand));
+change!(Add, fetch_add, |old, operand| old.wrapping_add(operand));
+change!(Sub, fetch_sub, |old, operand| old.wrapping_sub(operand));
+change!(And, fetch_and, |old, operand| old & operand);
+change!(Or, fetch_or, |old, operand| old | operand);
+change!(Xor, fetch_xor, |old, operand| old ^ operand);
+change!(Nand, fetch_nand, |old, operand| !(old & operand));
 
 /// `fetch_…(at, operand, order)`.
 pub(crate) unsafe extern "C" fn on_fetch<T: Atom, C: Change<T>>(
@@ -233,9 +300,9 @@ pub(crate) unsafe extern "C" fn on_fetch<T: Atom, C: Change<T>>(
     order: u32,
     pc: usize,
 ) -> T {
-    perform(pc, at as usize, T::LOG2, || Outcome {
+    perform(pc, at as usize, T::LOG2, Meant::to(Mode::ReadWrite, order), || Outcome {
         // SAFETY: the program's own atomic operation.
-        result: unsafe { T::update(at, |old| C::change(old, operand)) },
+        result: unsafe { C::fetch(at, operand) },
         mode: Mode::ReadWrite,
         order: MemoryOrder::from_abi(order),
     })
@@ -258,7 +325,8 @@ pub(crate) unsafe extern "C" fn on_exchange_value<T: Atom>(
     failure: u32,
     pc: usize,
 ) -> T {
-    let result = perform(pc, at as usize, T::LOG2, || {
+    let meant = Meant { mode: Mode::ReadWrite, order, expects: Some(expected.wide()) };
+    let result = perform(pc, at as usize, T::LOG2, meant, || {
         // SAFETY: the program's own atomic operation.
         exchanged(unsafe { T::compare_exchange(at, expected, new) }, order, failure)
     });
@@ -275,7 +343,10 @@ pub(crate) unsafe extern "C" fn on_exchange_flag<T: Atom>(
     failure: u32,
     pc: usize,
 ) -> bool {
-    let result = perform(pc, at as usize, T::LOG2, || {
+    // SAFETY: `expected` is the program's own variable.
+    let expects = Some(unsafe { expected.read_unaligned() }.wide());
+    let meant = Meant { mode: Mode::ReadWrite, order, expects };
+    let result = perform(pc, at as usize, T::LOG2, meant, || {
         // SAFETY: the program's own atomic operation; `expected` is its own variable.
         exchanged(unsafe { T::compare_exchange(at, expected.read_unaligned(), new) }, order, failure)
     });
@@ -324,7 +395,7 @@ pub(crate) unsafe extern "C" fn on_fence(order: u32, pc: usize) {
 /// Carries out a plain store that releases: a flag that library code sets and inlined code reads
 /// atomically, such as a static local's guard.
 pub(crate) fn release_store(pc: usize, address: usize, store: impl FnOnce()) {
-    perform(pc, address, 0, || {
+    perform(pc, address, 0, Meant::to(Mode::Write, MemoryOrder::Release as u32), || {
         store();
         Outcome { result: (), mode: Mode::Write, order: MemoryOrder::Release }
     });

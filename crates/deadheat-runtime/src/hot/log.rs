@@ -12,7 +12,8 @@ use deadheat_core::event::Op;
 use deadheat_core::kind::Kind;
 
 use super::thread::{self, Busy, Frame, Thread};
-use crate::cold;
+use crate::cold::{self, start};
+use crate::gate;
 
 /// The one counter that orders all synchronisation events of the process.
 static STAMP: AtomicU64 = AtomicU64::new(1);
@@ -35,7 +36,7 @@ pub(crate) const ROOM: usize = MAX_EVENT + 32;
 pub(crate) unsafe fn plain_nested(thread: *mut Thread, key: Key, address: u64) {
     // SAFETY: the caller's promise.
     unsafe {
-        if (*thread).internal != 0 || ignored(thread, key.kind()) {
+        if (*thread).internal != 0 || ignored(thread, key.kind()) || start::light() {
             return;
         }
         let Some(stream) = stream_of(thread) else { return };
@@ -54,6 +55,11 @@ pub(crate) unsafe fn plain_unpredicted(thread: *mut Thread, key: Key, address: u
     // SAFETY: the caller's promise.
     unsafe {
         if (*thread).internal == 0 && !ignored(thread, key.kind()) {
+            if gate::on()
+                && let Some(Op::Access(access)) = key.kind().unpack(address, 0)
+            {
+                gate::before_access(thread, key.pc(), access);
+            }
             append(thread, key, address, None, None);
         }
         compiler_fence(Ordering::SeqCst);
@@ -143,12 +149,18 @@ pub(crate) fn event(pc: usize, op: &Op) {
 /// # Safety
 /// `thread` is the calling thread's.
 pub(crate) unsafe fn event_of(thread: *mut Thread, pc: usize, op: &Op) {
-    let Some((kind, address, extra)) = Kind::pack(op) else { return };
     // SAFETY: the caller's promise.
     unsafe {
         if (*thread).internal != 0 || ((*thread).ignore_sync != 0 && is_ordering(op)) {
             return;
         }
+        if gate::on() {
+            gate::event(thread, pc as u64, op);
+            if start::light() {
+                return;
+            }
+        }
+        let Some((kind, address, extra)) = Kind::pack(op) else { return };
         let Some(stream) = stream_of(thread) else { return };
         let _busy = Busy::new(stream);
         let extra = kind.has_extra().then_some(extra);
@@ -169,7 +181,7 @@ fn is_ordering(op: &Op) -> bool {
 #[inline]
 pub(crate) fn range(pc: usize, access: &Access) {
     const ONE_BYTE: u64 = 0x80;
-    if access.size == 0 {
+    if access.size == 0 || gate::passes(pc) {
         return;
     }
     let Some(thread) = thread::current() else { return };
@@ -206,7 +218,7 @@ pub(crate) fn range(pc: usize, access: &Access) {
 unsafe fn range_nested(thread: *mut Thread, key: Key, access: &Access) {
     // SAFETY: `thread` is the calling thread's.
     unsafe {
-        if (*thread).internal != 0 || ignored(thread, key.kind()) {
+        if (*thread).internal != 0 || ignored(thread, key.kind()) || start::light() {
             return;
         }
         let Some(stream) = stream_of(thread) else { return };
@@ -222,6 +234,9 @@ unsafe fn range_unpredicted(thread: *mut Thread, key: Key, access: &Access) {
     // SAFETY: `thread` is the calling thread's.
     unsafe {
         if (*thread).internal == 0 && !ignored(thread, key.kind()) {
+            if gate::on() {
+                gate::before_access(thread, key.pc(), *access);
+            }
             append(thread, key, access.address, Some(access.size), None);
         }
         compiler_fence(Ordering::SeqCst);
@@ -302,7 +317,7 @@ pub(crate) unsafe fn tell_stack(stream: *mut Thread) {
             }
         }
         state.low = state.told;
-        if state.ignore_reads | state.ignore_writes | state.internal == 0 {
+        if state.ignore_reads | state.ignore_writes | state.internal == 0 && !gate::on() {
             state.clean = state.told;
         }
     }

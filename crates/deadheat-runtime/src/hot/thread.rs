@@ -7,6 +7,7 @@ use core::sync::atomic::{Ordering, compiler_fence};
 
 use deadheat_core::codec::Predictor;
 
+use crate::gate::Seat;
 use crate::sys;
 
 /// The thread word before the first hook of a thread.
@@ -92,6 +93,8 @@ pub(crate) struct Thread {
     pub(crate) once: (usize, usize),
     /// Next in a list of unused ones.
     pub(crate) next: *mut Thread,
+    /// What the gate knows of the thread.
+    pub(crate) seat: Seat,
     /// The stream's codec.
     pub(crate) predictor: Predictor,
 }

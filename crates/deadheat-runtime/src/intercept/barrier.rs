@@ -6,6 +6,7 @@ use deadheat_core::event::Op;
 
 use super::mutex::forget;
 use crate::cold::start::recording;
+use crate::gate::{self, Blocked};
 use crate::hot::log;
 
 type One = unsafe extern "C" fn(*mut c_void) -> c_int;
@@ -47,7 +48,7 @@ intercept! {
                 return real(barrier);
             }
             log::event(pc, &Op::Arrive { barrier: barrier as u64, count: count_of(barrier) });
-            let result = real(barrier);
+            let result = gate::blocked(Blocked::Other, barrier as u64, || real(barrier));
             log::event(pc, &Op::Leave { barrier: barrier as u64 });
             result
         }

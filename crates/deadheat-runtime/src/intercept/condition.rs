@@ -10,6 +10,7 @@ use deadheat_core::event::{LockMode, Op, SyncKind};
 
 use super::mutex::forget;
 use crate::cold::start::recording;
+use crate::gate::{self, Blocked};
 use crate::hot::log;
 
 type One = unsafe extern "C" fn(*mut c_void) -> c_int;
@@ -71,7 +72,8 @@ fn wait(
     let mut buffer = CleanupBuffer { fields: [0; 4] };
     // SAFETY: the buffer and the description outlive the wait, and are popped after it.
     unsafe { _pthread_cleanup_push(&raw mut buffer, cancelled, (&raw mut waiting).cast()) };
-    let result = real();
+    let blocked = if timed_out == NEVER { Blocked::Other } else { Blocked::No };
+    let result = gate::blocked(blocked, waiting.condition, real);
     // SAFETY: as above.
     unsafe { _pthread_cleanup_pop(&raw mut buffer, 0) };
     waiting.ended(result != timed_out);

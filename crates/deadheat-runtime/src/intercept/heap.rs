@@ -8,15 +8,17 @@ use core::ptr::null_mut;
 
 use deadheat_core::event::{BlockKind, Op};
 
-use crate::cold::start::recording;
+use crate::cold::start::{light, recording};
+use crate::gate;
 use crate::hot::log;
 use crate::sys::{self, c};
 
 const ENOMEM: c_int = 12;
 const EINVAL: c_int = 22;
 
-fn born(pc: usize, block: *mut c_void, size: usize, kind: BlockKind) -> *mut c_void {
-    if !block.is_null() && recording() {
+/// A block was born, unless there is none.
+pub(super) fn born(pc: usize, block: *mut c_void, size: usize, kind: BlockKind) -> *mut c_void {
+    if !block.is_null() && recording() && !light() {
         // A block of no bytes still has an address, and its end is told.
         log::event(pc, &Op::Alloc { address: block as u64, size: size.max(1) as u64, kind });
     }
@@ -24,13 +26,17 @@ fn born(pc: usize, block: *mut c_void, size: usize, kind: BlockKind) -> *mut c_v
 }
 
 /// A block dies; its size is known from its birth.
-fn died(pc: usize, block: *mut c_void) {
+pub(super) fn died(pc: usize, block: *mut c_void) {
     if !block.is_null() && recording() {
-        log::event(pc, &Op::Free { address: block as u64, size: 0, kind: BlockKind::Heap });
+        // SAFETY: the program's live block.
+        gate::freed(pc, block as u64, || unsafe { c::malloc_usable_size(block) } as u64);
+        if !light() {
+            log::event(pc, &Op::Free { address: block as u64, size: 0, kind: BlockKind::Heap });
+        }
     }
 }
 
-const HEAP: BlockKind = BlockKind::Heap;
+pub(super) const HEAP: BlockKind = BlockKind::Heap;
 
 intercept! {
     /// `malloc`

@@ -9,6 +9,7 @@ use deadheat_core::event::{LockMode, Op, SyncKind};
 
 use crate::cold::start::recording;
 use crate::cold::threads;
+use crate::gate::{self, Blocked};
 use crate::hot::log;
 
 /// The previous owner died with the lock held; the caller has it now.
@@ -34,12 +35,13 @@ fn obtain(
     attempt: impl FnOnce() -> c_int,
     wait: impl FnOnce() -> c_int,
 ) -> c_int {
+    gate::before_lock(pc);
     let result = attempt();
     if result == 0 || result == EOWNERDEAD {
         return result;
     }
     log::event(pc, &Op::Request { lock: lock as u64, mode });
-    wait()
+    gate::blocked(Blocked::Lock, lock as u64, wait)
 }
 
 /// Takes a lock with `attempt` if it is free, else with `wait`, and records it.

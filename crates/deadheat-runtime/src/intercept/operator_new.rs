@@ -5,19 +5,8 @@
 
 use core::ffi::c_void;
 
-use deadheat_core::event::{BlockKind, Op};
-
-use crate::cold::start::recording;
-use crate::hot::log;
+use super::heap::{HEAP, born, died};
 use crate::sys::c;
-
-fn born(pc: usize, block: *mut c_void, size: usize) -> *mut c_void {
-    if recording() {
-        let kind = BlockKind::Heap;
-        log::event(pc, &Op::Alloc { address: block as u64, size: size.max(1) as u64, kind });
-    }
-    block
-}
 
 /// Exports a form of `operator new`: its name, its further parameters, how memory is asked for.
 macro_rules! new {
@@ -29,7 +18,7 @@ macro_rules! new {
                 // SAFETY: plain numbers.
                 let block = unsafe { $allocate };
                 if !block.is_null() {
-                    return born(pc, block, $size);
+                    return born(pc, block, $size, HEAP);
                 }
                 // SAFETY: passed on.
                 unsafe { real!($name, Real)($size $(, $argument)*) }
@@ -62,10 +51,7 @@ macro_rules! delete {
         intercept! {
             /// A form of `operator delete`.
             fn $export / $inner(block: *mut c_void $(, $argument: usize)*); pc {
-                if !block.is_null() && recording() {
-                    let kind = BlockKind::Heap;
-                    log::event(pc, &Op::Free { address: block as u64, size: 0, kind });
-                }
+                died(pc, block);
                 // SAFETY: the program's block, from one of the forms above.
                 unsafe { c::__libc_free(block) };
             }

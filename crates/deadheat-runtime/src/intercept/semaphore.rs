@@ -6,6 +6,7 @@ use deadheat_core::event::{Op, SyncKind};
 
 use super::mutex::forget;
 use crate::cold::start::recording;
+use crate::gate::{self, Blocked};
 use crate::hot::log;
 
 type One = unsafe extern "C" fn(*mut c_void) -> c_int;
@@ -52,7 +53,8 @@ intercept! {
     /// `sem_wait`
     fn dh_wrap_sem_wait / sem_wait(semaphore: *mut c_void) -> c_int; pc {
         // SAFETY: passed on.
-        passed(pc, semaphore, unsafe { real!("sem_wait", One)(semaphore) })
+        let wait = || unsafe { real!("sem_wait", One)(semaphore) };
+        passed(pc, semaphore, gate::blocked(Blocked::Other, semaphore as u64, wait))
     }
 }
 

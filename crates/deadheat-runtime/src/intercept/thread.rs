@@ -7,6 +7,7 @@ use deadheat_core::ids::ThreadId;
 
 use crate::abi::annotate::name_current;
 use crate::cold::{start, threads};
+use crate::gate::{self, Blocked};
 use crate::hot::log;
 use crate::sys::c::{self, Pthread};
 
@@ -60,7 +61,10 @@ fn join(pc: usize, thread: Pthread, wait: impl FnOnce() -> c_int) -> c_int {
     }
     // The name may be given to another thread as soon as the wait is over.
     let before = threads::id_of(thread);
-    let result = wait();
+    let result = match before {
+        Some(id) => gate::blocked(Blocked::Join, u64::from(id), wait),
+        None => wait(),
+    };
     if result == 0
         && let Some(id) = before.or_else(|| threads::id_of(thread))
     {

@@ -5,6 +5,7 @@
 
 use deadheat_core::access::{Access, Mode, Via};
 
+use crate::gate;
 use crate::hot::log;
 
 /// Whether a call from before `pc` is the program's. Linked statically, the C library's calls
@@ -23,7 +24,7 @@ fn behind_program() {}
 
 #[inline(always)]
 fn touch(pc: usize, address: usize, len: usize, mode: Mode, via: Via) {
-    if from_program(pc) {
+    if !gate::passes(pc) && from_program(pc) {
         log::range(pc, &Access { address: address as u64, size: len as u64, mode, atomic: None, via });
     }
 }

@@ -1,5 +1,7 @@
 //! Raw system calls: no `errno`, no cancellation point, no libc.
 
+use core::sync::atomic::AtomicU32;
+
 use super::machine::{number, stat, syscall};
 
 /// An error of a system call: its number.
@@ -220,4 +222,81 @@ fn port(call: usize, socket: i32) -> Option<u16> {
     // SAFETY: the buffer is as long as said.
     result(unsafe { syscall(call, arguments) }).ok()?;
     INTERNET.contains(&address[0]).then_some(address[1])
+}
+
+/// Nanoseconds of a clock that only goes forward.
+pub(crate) fn monotonic() -> u64 {
+    const CLOCK_MONOTONIC: usize = 1;
+    let mut time = [0u64; 2];
+    let arguments = [CLOCK_MONOTONIC, time.as_mut_ptr() as usize, 0, 0, 0, 0];
+    // SAFETY: the buffer holds a `timespec`.
+    unsafe { syscall(number::CLOCK_GETTIME, arguments) };
+    time[0].wrapping_mul(1_000_000_000).wrapping_add(time[1])
+}
+
+/// Waits while the word is `expected`, for at most so many nanoseconds; may return early.
+pub(crate) fn futex_wait(word: &AtomicU32, expected: u32, at_most: u64) {
+    const WAIT_PRIVATE: usize = 128;
+    let time = [at_most / 1_000_000_000, at_most % 1_000_000_000];
+    let arguments = [word.as_ptr() as usize, WAIT_PRIVATE, expected as usize, time.as_ptr() as usize, 0, 0];
+    // SAFETY: the word is aligned and lives, the buffer holds a `timespec`.
+    unsafe { syscall(number::FUTEX, arguments) };
+}
+
+/// Wakes all who wait on the word.
+pub(crate) fn futex_wake(word: &AtomicU32) {
+    const WAKE_PRIVATE: usize = 129;
+    // SAFETY: the word is aligned and lives.
+    unsafe { syscall(number::FUTEX, [word.as_ptr() as usize, WAKE_PRIVATE, i32::MAX as usize, 0, 0, 0]) };
+}
+
+/// Sends the calling thread the signal at which a debugger stops.
+pub(crate) fn trap() {
+    const SIGTRAP: usize = 5;
+    let (process, thread) = (process_id() as usize, thread_id() as usize);
+    // SAFETY: plain numbers.
+    unsafe { syscall(number::TGKILL, [process, thread, SIGTRAP, 0, 0, 0]) };
+}
+
+/// Opens a file that is there for reading and writing; gives its descriptor and its size.
+pub(crate) fn open_existing(path: &core::ffi::CStr) -> Result<(i32, usize), Errno> {
+    const AT_FDCWD: usize = -100isize as usize;
+    const READ_WRITE: usize = 0o2 | 0o2000000;
+    const FROM_END: usize = 2;
+    let arguments = [AT_FDCWD, path.as_ptr() as usize, READ_WRITE, 0, 0, 0];
+    // SAFETY: the path ends with a NUL.
+    let file = result(unsafe { syscall(number::OPENAT, arguments) })?;
+    // SAFETY: plain numbers.
+    let size = result(unsafe { syscall(number::LSEEK, [file, 0, FROM_END, 0, 0, 0]) })?;
+    Ok((file as i32, size))
+}
+
+/// Whether the thread of this process with that number sleeps in the kernel. One that was woken
+/// does not, though it may not have run since. Where the kernel does not tell: `true`.
+pub(crate) fn sleeps(thread: u32) -> bool {
+    const AT_FDCWD: usize = -100isize as usize;
+    const READ_ONLY: usize = 0o2000000;
+    let mut path = *b"/proc/self/task/0000000000/stat\0";
+    const DIGITS: core::ops::Range<usize> = 16..26;
+    let mut rest = thread;
+    for digit in path[DIGITS].iter_mut().rev() {
+        *digit = b'0' + (rest % 10) as u8;
+        rest /= 10;
+    }
+    // The kernel takes no leading zeros: the number is moved to the front of its room.
+    let zeros = path[DIGITS].iter().take_while(|&&digit| digit == b'0').count().min(DIGITS.len() - 1);
+    path.copy_within(DIGITS.start + zeros.., DIGITS.start);
+    // SAFETY: the path ends with a NUL.
+    let file =
+        result(unsafe { syscall(number::OPENAT, [AT_FDCWD, path.as_ptr() as usize, READ_ONLY, 0, 0, 0]) });
+    let Ok(file) = file else { return true };
+    let mut text = [0u8; 128];
+    // SAFETY: the buffer is as long as said.
+    let len =
+        result(unsafe { syscall(number::READ, [file, text.as_mut_ptr() as usize, text.len(), 0, 0, 0]) });
+    close(file as i32);
+    let text = &text[..len.unwrap_or(0).min(text.len())];
+    // `number (name) state …`; the name may hold anything.
+    let state = text.iter().rposition(|&byte| byte == b')').and_then(|at| text.get(at + 2));
+    matches!(state, None | Some(b'S'))
 }

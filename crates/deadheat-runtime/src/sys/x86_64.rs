@@ -88,6 +88,31 @@ macro_rules! shim {
     };
 }
 
+/// As [`shim!`], for hooks of plain accesses, whose only argument is an address: returns at once if
+/// the gate's filter says that the access at this return address does not matter.
+macro_rules! shim_filtered {
+    ($name:ident, $target:path) => {
+        #[cfg(deadheat_object)]
+        #[unsafe(naked)]
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name() {
+            core::arch::naked_asm!(
+                "mov rsi, qword ptr [rsp]",
+                "cmp byte ptr [rip + {filtered}], 0",
+                "je {target}",
+                "movzx eax, si",
+                "lea rcx, [rip + {table}]",
+                "cmp byte ptr [rcx + rax], 0",
+                "jne {target}",
+                "ret",
+                filtered = sym $crate::gate::FILTERED,
+                table = sym $crate::gate::TABLE,
+                target = sym $target,
+            )
+        }
+    };
+}
+
 /// As [`shim!`], for functions that leave no argument register free: the return address waits in
 /// the thread's second word for [`caller_word`].
 macro_rules! shim_through_thread {
@@ -107,19 +132,40 @@ macro_rules! shim_through_thread {
     };
 }
 
-/// Exports `$name`, which passes its return address and its caller's stack pointer to
-/// `$target` as further arguments in `$pc` and `$sp`.
-macro_rules! shim_with_stack {
-    ($(#[$doc:meta])* $name:ident, $pc:literal, $sp:literal, $target:path) => {
+/// Exports the hook of a function's entry, which passes its return address and its caller's stack
+/// pointer to `$target`: `entry(call, stack, …)`. Returns at once if calls are not followed.
+macro_rules! shim_entry {
+    ($name:ident, $target:path) => {
         #[cfg(deadheat_object)]
-        $(#[$doc])*
         #[unsafe(naked)]
         #[unsafe(no_mangle)]
         unsafe extern "C" fn $name() {
             core::arch::naked_asm!(
-                concat!("mov ", $pc, ", qword ptr [rsp]"),
-                concat!("lea ", $sp, ", [rsp + 8]"),
+                "cmp byte ptr [rip + {frames}], 0",
+                "je 2f",
+                "lea rsi, [rsp + 8]",
                 "jmp {target}",
+                "2:",
+                "ret",
+                frames = sym $crate::gate::FRAMES,
+                target = sym $target,
+            )
+        }
+    };
+}
+
+/// Exports the hook of a function's exit: `$target`, or nothing if calls are not followed.
+macro_rules! shim_exit {
+    ($name:ident, $target:path) => {
+        #[cfg(deadheat_object)]
+        #[unsafe(naked)]
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name() {
+            core::arch::naked_asm!(
+                "cmp byte ptr [rip + {frames}], 0",
+                "jne {target}",
+                "ret",
+                frames = sym $crate::gate::FRAMES,
                 target = sym $target,
             )
         }
@@ -318,9 +364,11 @@ pub(crate) fn own_thread_local(size: u64, alignment: u64) -> u64 {
 
 /// System call numbers.
 pub(crate) mod number {
+    pub(crate) const READ: usize = 0;
     pub(crate) const WRITE: usize = 1;
     pub(crate) const CLOSE: usize = 3;
     pub(crate) const FSTAT: usize = 5;
+    pub(crate) const LSEEK: usize = 8;
     pub(crate) const MMAP: usize = 9;
     pub(crate) const MUNMAP: usize = 11;
     pub(crate) const PWRITE64: usize = 18;
@@ -330,6 +378,8 @@ pub(crate) mod number {
     pub(crate) const GETSOCKNAME: usize = 51;
     pub(crate) const GETPEERNAME: usize = 52;
     pub(crate) const GETSOCKOPT: usize = 55;
+    pub(crate) const FUTEX: usize = 202;
+    pub(crate) const TGKILL: usize = 234;
     pub(crate) const EXIT_GROUP: usize = 231;
     pub(crate) const CLOCK_GETTIME: usize = 228;
     pub(crate) const OPENAT: usize = 257;

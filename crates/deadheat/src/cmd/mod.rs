@@ -5,10 +5,14 @@ pub(crate) mod cc;
 pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod drive;
+pub(crate) mod hunt;
+pub(crate) mod merge;
 pub(crate) mod record;
+pub(crate) mod replay;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod trace;
+pub(crate) mod verify;
 
 use crate::args::{Command, Common};
 use crate::compiler::Language;
@@ -22,7 +26,11 @@ pub(crate) fn run(command: Command, common: &Common) -> Result<Exit, Failure> {
         Command::Build(args) => drive::run(args, common),
         Command::Run(args) => run::run(&args, common),
         Command::Record(args) => record::run(args, common),
+        Command::Hunt(args) => hunt::run(&args, common),
+        Command::Merge(args) => merge::run(&args, common),
         Command::Analyze(args) => analyze::run(&args, common),
+        Command::Replay(args) => replay::run(&args, common),
+        Command::Verify(args) => verify::run(&args, common),
         Command::Report(args) => report::run(&args, common),
         Command::Trace(args) => trace::run(&args, common),
         Command::Demo(args) => demo::run(&args, common),

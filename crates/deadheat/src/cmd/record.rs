@@ -7,6 +7,8 @@ use std::time::Duration;
 use crate::args::{self, Common};
 use crate::child::{self, End, Launch};
 use crate::exit::{Exit, Failure};
+use crate::hunt::gate::Gate;
+use crate::order::{self, Order};
 use crate::traces;
 
 /// What to record, and where to.
@@ -15,6 +17,8 @@ pub(crate) struct Args {
     /// The trace; further processes write beside it, with their process ids in the name
     #[arg(short, long, value_name = "TRACE", default_value = "deadheat.trace")]
     output: PathBuf,
+    #[command(flatten)]
+    order: order::Options,
     #[command(flatten)]
     program: Program,
 }
@@ -35,11 +39,22 @@ impl Program {
     pub(crate) fn named(path: &str) -> Program {
         Program { timeout: None, command: vec![path.into()] }
     }
+
+    /// The program and its arguments.
+    pub(crate) fn command(&self) -> &[OsString] {
+        &self.command
+    }
+
+    /// When to end it.
+    pub(crate) fn timeout(&self) -> Option<Duration> {
+        self.timeout
+    }
 }
 
 /// Runs the program; ends with its code.
 pub(crate) fn run(args: Args, common: &Common) -> Result<Exit, Failure> {
-    let (end, traces) = record(&args.program, &args.output, common)?;
+    let order = Order::read(&args.order, &child::find(&args.program.command)?)?;
+    let (end, traces) = record_in_order(&args.program, order.as_ref(), &args.output, common)?;
     if !common.quiet {
         match &traces[..] {
             [] => {}
@@ -60,9 +75,24 @@ pub(crate) fn record(
     trace: &Path,
     common: &Common,
 ) -> Result<(End, Vec<PathBuf>), Failure> {
+    record_in_order(program, None, trace, common)
+}
+
+/// As [`record`], passing the places of an order in that order. Tells if it was not kept.
+pub(crate) fn record_in_order(
+    program: &Program,
+    order: Option<&Order>,
+    trace: &Path,
+    common: &Common,
+) -> Result<(End, Vec<PathBuf>), Failure> {
     let found = child::find(&program.command)?;
     let trace = traces::prepare(trace)?;
-    let end = child::run(&Launch::recording(&program.command, &trace, program.timeout))?;
+    let gate = order.map(|order| Gate::write(&order.plan(), &trace)).transpose()?;
+    let launch = match gate {
+        Some(_) => Launch::monitored(&program.command, &trace, program.timeout),
+        None => Launch::recording(&program.command, &trace, program.timeout),
+    };
+    let end = child::run(&launch)?;
     let traces = traces::of(&trace);
     if end == End::TimedOut {
         anstream::eprintln!("deadheat: {} ran past its time and was ended", found.display());
@@ -77,6 +107,10 @@ pub(crate) fn record(
              (or another build command), or with CC=\"deadheat cc\"",
             found.display()
         );
+    } else if let (Some(order), Some(gate)) = (order, &gate)
+        && let Some(warning) = order.warning(&gate.outcome()?)
+    {
+        anstream::eprintln!("deadheat: warning: {warning}");
     }
     Ok((end, traces))
 }

@@ -3,8 +3,8 @@
 //!
 //! Invariant: what was read before an error is told, then the error.
 
-mod collect;
-mod resolve;
+pub(crate) mod collect;
+pub(crate) mod resolve;
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -51,11 +51,18 @@ pub(crate) struct Output {
     output: Option<PathBuf>,
 }
 
-/// What to tell of a run's races.
+/// What to tell of a run's races, and in what form.
 #[derive(clap::Args)]
 pub(crate) struct Telling {
     #[command(flatten)]
     output: Output,
+    #[command(flatten)]
+    choosing: Choosing,
+}
+
+/// Which races to tell, and which of them count.
+#[derive(clap::Args)]
+pub(crate) struct Choosing {
     /// A file of suppressions in ThreadSanitizer's syntax; may be given several times
     #[arg(long, value_name = "FILE")]
     suppressions: Vec<PathBuf>,
@@ -67,11 +74,44 @@ pub(crate) struct Telling {
     fail_on: Grade,
 }
 
+impl Output {
+    /// That form, to the standard streams.
+    pub(crate) fn of(format: &str) -> Output {
+        Output { format: format.to_owned(), output: None }
+    }
+}
+
+impl Choosing {
+    /// Takes out of a report what the suppressions say.
+    pub(crate) fn suppress(&self, report: &mut Report) -> Result<(), Failure> {
+        let mut suppressions = read_suppressions(self)?;
+        let before = report.races.len();
+        report.races.retain(|race| !suppressions.take_race(race));
+        report.summary.suppressed += (before - report.races.len()) as u64;
+        self.tell_unused(&suppressions);
+        Ok(())
+    }
+
+    /// Whether a report holds what the exit code is to tell.
+    pub(crate) fn fails(&self, report: &Report) -> bool {
+        fails(report, self.fail_on)
+    }
+
+    fn tell_unused(&self, suppressions: &Suppressions) {
+        if self.unused_suppressions {
+            for row in suppressions.unused() {
+                anstream::eprintln!("deadheat: unused suppression: {row}");
+            }
+        }
+    }
+}
+
 fn analyses() -> PossibleValuesParser {
     PossibleValuesParser::new(registry::ANALYSES.iter().map(|row| PossibleValue::new(row.name).help(row.doc)))
 }
 
-fn formats() -> PossibleValuesParser {
+/// The formats, for an option.
+pub(crate) fn formats() -> PossibleValuesParser {
     PossibleValuesParser::new(FORMATS.iter().map(|row| PossibleValue::new(row.name).help(row.about)))
 }
 
@@ -88,7 +128,7 @@ pub(crate) fn traces(
     telling: &Telling,
     common: &Common,
 ) -> Result<Exit, Failure> {
-    let mut suppressions = read_suppressions(telling)?;
+    let mut suppressions = read_suppressions(&telling.choosing)?;
     let mut reports = Vec::new();
     let mut failure = None;
     for path in traces {
@@ -106,14 +146,10 @@ pub(crate) fn traces(
         }
     }
     write(&reports, &telling.output, common)?;
-    if telling.unused_suppressions {
-        for row in suppressions.unused() {
-            anstream::eprintln!("deadheat: unused suppression: {row}");
-        }
-    }
+    telling.choosing.tell_unused(&suppressions);
     match failure {
         Some(failure) => Err(failure),
-        None if reports.iter().any(|report| fails(report, telling.fail_on)) => Ok(Exit::Races),
+        None if reports.iter().any(|report| telling.choosing.fails(report)) => Ok(Exit::Races),
         None => Ok(Exit::SUCCESS),
     }
 }
@@ -163,9 +199,9 @@ fn write_all(
     out.flush()
 }
 
-fn read_suppressions(telling: &Telling) -> Result<Suppressions, Failure> {
+fn read_suppressions(choosing: &Choosing) -> Result<Suppressions, Failure> {
     let mut suppressions = Suppressions::default();
-    for path in &telling.suppressions {
+    for path in &choosing.suppressions {
         let bytes = std::fs::read(path)
             .map_err(|error| Failure::input(format!("cannot read {}: {error}", path.display())))?;
         for warning in suppressions.read(&path.to_string_lossy(), &String::from_utf8_lossy(&bytes)) {
@@ -258,7 +294,8 @@ fn resolve(trace: &Trace, works: &[Work], hidden_calls: u64, suppressions: &mut 
     }
     silenced.retain(|id| !groups.contains(id));
     let races = groups.into_races();
-    let run = run_of(trace, works, hidden_calls, &folder);
+    let by = works.iter().map(|work| work.analysis.name.to_owned()).collect();
+    let run = run_of(trace, by, hidden_calls, &folder);
     let dropped = works.iter().map(|work| work.found.dropped()).sum();
     let mut summary = Summary { suppressed: silenced.len() as u64, dropped, ..Summary::of(&races, &[]) };
     summary.notes = notes(trace, &run);
@@ -266,7 +303,8 @@ fn resolve(trace: &Trace, works: &[Work], hidden_calls: u64, suppressions: &mut 
     Report { run, races, findings: Vec::new(), summary }
 }
 
-fn run_of(trace: &Trace, works: &[Work], hidden_calls: u64, folder: &Path) -> Run {
+/// The run that a trace tells of, judged by the analyses `by`.
+pub(crate) fn run_of(trace: &Trace, by: Vec<String>, hidden_calls: u64, folder: &Path) -> Run {
     let (tables, summary) = (trace.tables(), trace.summary());
     let recorded = trace.run().filter(|run| !run.imported);
     let arguments = recorded.map_or(&[][..], |run| &run.arguments);
@@ -287,7 +325,7 @@ fn run_of(trace: &Trace, works: &[Work], hidden_calls: u64, folder: &Path) -> Ru
         seed: None,
         started: recorded.map(|run| run.started / 1_000_000_000),
         pid: recorded.map(|run| run.pid),
-        by: works.iter().map(|work| work.analysis.name.to_owned()).collect(),
+        by,
         threads: tables.threads.iter().count() as u64,
         events: summary.events,
         accesses: summary.accesses_made,
@@ -307,7 +345,7 @@ fn built(trace: &Trace) -> Option<u64> {
 }
 
 /// What the reader should know before trusting the counts.
-fn notes(trace: &Trace, run: &Run) -> Vec<String> {
+pub(crate) fn notes(trace: &Trace, run: &Run) -> Vec<String> {
     let mut notes = Vec::new();
     if run.accesses == 0 {
         notes.push(

@@ -34,10 +34,19 @@ pub(crate) struct Resolver<'a> {
 impl<'a> Resolver<'a> {
     /// Files under `folder` are named relative to it.
     pub(crate) fn new(tables: &'a Tables, folder: &'a Path) -> Self {
-        let mut symbolizer = Symbolizer::default();
+        Resolver::with(Symbolizer::default(), tables, folder)
+    }
+
+    /// As [`Self::new`], with a symbolizer that may know the modules already.
+    pub(crate) fn with(mut symbolizer: Symbolizer, tables: &'a Tables, folder: &'a Path) -> Self {
         let keys = tables.modules.iter();
         let modules = keys.map(|(_, row)| symbolizer.module(Path::new(&row.path), &row.build_id)).collect();
         Resolver { tables, folder, symbolizer, modules, frames: HashMap::new() }
+    }
+
+    /// The symbolizer, with what it knows by now.
+    pub(crate) fn into_symbolizer(self) -> Symbolizer {
+        self.symbolizer
     }
 
     /// What the reader should know about the names.
@@ -57,7 +66,7 @@ impl<'a> Resolver<'a> {
     }
 
     /// The frame that `key_frame` finds in the whole stack.
-    fn key(&mut self, place: PlaceId, stack: StackId) -> Option<Frame> {
+    pub(crate) fn key(&mut self, place: PlaceId, stack: StackId) -> Option<Frame> {
         let tables = self.tables;
         let mut first = None;
         let mut seen = 0;
@@ -191,7 +200,8 @@ impl<'a> Resolver<'a> {
         path.rsplit('/').next().unwrap_or(path).to_owned()
     }
 
-    fn location(&mut self, race: &CoreRace) -> Location {
+    /// What a race is on.
+    pub(crate) fn location(&mut self, race: &CoreRace) -> Location {
         let address = race.address;
         let sides = [&race.earlier, &race.later].map(|side| side.access);
         let size = sides.iter().find(|access| access.address == address).map_or(1, |access| access.size);
@@ -275,7 +285,7 @@ impl<'a> Resolver<'a> {
     }
 
     /// A lock's name, and its class: what it is in every run.
-    fn lock(&mut self, held: &Held) -> Lock {
+    pub(crate) fn lock(&mut self, held: &Held) -> Lock {
         let mode = match held.mode {
             CoreLockMode::Write => LockMode::Write,
             CoreLockMode::Read => LockMode::Read,
@@ -341,7 +351,8 @@ fn block_lock(kind: &str, offset: u64, frames: &[Frame]) -> (String, String) {
     (name, format!("{kind}:{module}:{function}:{within}+{offset}"))
 }
 
-fn operation(access: &CoreAccess) -> Operation {
+/// What an access does, as reports tell it.
+pub(crate) fn operation(access: &CoreAccess) -> Operation {
     match (access.via, access.mode) {
         (Via::Free, _) => Operation::Free,
         (_, Mode::Read) => Operation::Read,

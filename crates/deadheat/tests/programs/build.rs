@@ -83,6 +83,13 @@ pub(crate) fn build(
     main.arg(&program.path);
     for (role, part) in &program.parts {
         let stem = part.file_stem().unwrap_or_default().to_string_lossy();
+        if *role == Role::Uninstrumented {
+            let object = folder.join(format!("{stem}.o"));
+            let mut command = Command::new(compiler.c());
+            finish(command.args(["-c", "-g", optimisation.flag()]).arg(part).arg("-o").arg(&object))?;
+            main.arg(&object);
+            continue;
+        }
         let shared = folder.join(format!("{stem}.so"));
         if *role == Role::Object {
             main.arg(part);

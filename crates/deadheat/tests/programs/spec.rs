@@ -8,6 +8,8 @@
 //! | `flags` | further arguments for the compiler |
 //! | `needs` | the one compiler (`gcc` or `clang`) that can show the fact, a comma, and why |
 //! | `object`, `library`, `plugin` | a further file: linked in, linked as a shared library, or built as `./NAME.so` for `dlopen` |
+//! | `uninstrumented` | a further file: compiled without instrumentation and linked in |
+//! | `observed N` | `sometimes`: a free run may end without having shown race N |
 //! | `location N` | `KIND [NAME[+OFFSET]]`: what the address of race N is told to be |
 //!
 //! Marks end a line of the program or of a further file: `//~ race N: OPERATION`, several with
@@ -15,7 +17,8 @@
 //! operations are `read`, `write`, `free`, `atomic read` and `atomic write`; what reads and
 //! writes at once is a write. A further file's marks count for the racy program alone, which may
 //! share the file with its twin. `in f < g` behind the operation gives the functions of the
-//! access's stack that lie in the program's files, innermost first, all of them.
+//! access's stack that lie in the program's files, innermost first, all of them. `unmet N` in the
+//! place of `race N` marks two accesses that race but never stand side by side.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -67,6 +70,8 @@ pub(crate) enum Role {
     Library,
     /// A shared library that the program opens itself.
     Plugin,
+    /// Compiled without instrumentation and linked into the program.
+    Uninstrumented,
 }
 
 /// A program of the specification.
@@ -86,6 +91,10 @@ pub(crate) struct Program {
     pub(crate) parts: Vec<(Role, PathBuf)>,
     /// The races that must be told, and no others.
     pub(crate) races: BTreeSet<Pair>,
+    /// The races that no two threads can be made to meet in.
+    pub(crate) unmet: BTreeSet<Pair>,
+    /// The races that a run need not show.
+    pub(crate) sometimes: BTreeSet<Pair>,
     /// The stacks that accesses must have: functions of the program's files, innermost first.
     pub(crate) stacks: BTreeMap<Side, Vec<String>>,
     /// What lies at the address of a race.
@@ -128,32 +137,40 @@ impl Program {
             flags: Vec::new(),
             parts: Vec::new(),
             races: BTreeSet::new(),
+            unmet: BTreeSet::new(),
+            sometimes: BTreeSet::new(),
             stacks: BTreeMap::new(),
             locations: BTreeMap::new(),
             faults: Vec::new(),
             needs: None,
         };
         program.std = if program.is_cxx() { "gnu++17" } else { "gnu11" }.to_owned();
-        let mut locations = Vec::new();
+        let (mut locations, mut sometimes) = (Vec::new(), Vec::new());
         for line in text.lines().filter_map(|line| line.strip_prefix("//! ")) {
-            program.directive(line, folder, &mut locations);
+            program.directive(line, folder, &mut locations, &mut sometimes);
         }
         let mut sides = program.marks();
         for (number, kind) in locations {
             // A twin has no marks, and its directives are those of the racy program.
+            let number = Number { unmet: false, number };
             if let Some([one, other]) = sides.get(&number).map(Vec::as_slice) {
                 program.locations.insert(Pair::new(one.clone(), other.clone()), kind);
             }
         }
         while let Some((number, sides)) = sides.pop_first() {
-            match <[Side; 2]>::try_from(sides) {
-                Ok([one, other]) => {
-                    program.races.insert(Pair::new(one, other));
-                }
-                Err(sides) => {
-                    program.faults.push(format!("{}: race {number} has {} sides", program.name, sides.len()));
-                }
+            let Ok([one, other]) = <[Side; 2]>::try_from(sides) else {
+                program.faults.push(format!("{}: race {} has not two sides", program.name, number.number));
+                continue;
+            };
+            let pair = Pair::new(one, other);
+            if number.unmet {
+                program.unmet.insert(pair);
+                continue;
             }
+            if sometimes.contains(&number.number) {
+                program.sometimes.insert(pair.clone());
+            }
+            program.races.insert(pair);
         }
         program
     }
@@ -179,7 +196,13 @@ impl Program {
         self.path.file_name() == name || self.parts.iter().any(|(_, part)| part.file_name() == name)
     }
 
-    fn directive(&mut self, line: &str, folder: &Path, locations: &mut Vec<(u32, String)>) {
+    fn directive(
+        &mut self,
+        line: &str,
+        folder: &Path,
+        locations: &mut Vec<(u32, String)>,
+        sometimes: &mut Vec<u32>,
+    ) {
         let fault = |what: &str| format!("{}: {what}: `{line}`", self.name);
         let Some((key, value)) = line.split_once(": ") else {
             self.faults.push(fault("no directive"));
@@ -195,16 +218,18 @@ impl Program {
             "object" => self.parts.push((Role::Object, folder.join(value))),
             "library" => self.parts.push((Role::Library, folder.join(value))),
             "plugin" => self.parts.push((Role::Plugin, folder.join(value))),
-            _ => match key.strip_prefix("location ").map(str::parse) {
-                Some(Ok(number)) => locations.push((number, value.to_owned())),
+            "uninstrumented" => self.parts.push((Role::Uninstrumented, folder.join(value))),
+            _ => match key.split_once(' ').map(|(word, number)| (word, number.parse())) {
+                Some(("location", Ok(number))) => locations.push((number, value.to_owned())),
+                Some(("observed", Ok(number))) if value == "sometimes" => sometimes.push(number),
                 _ => self.faults.push(fault("unknown directive")),
             },
         }
     }
 
     /// The sides that are marked, by the number of the race.
-    fn marks(&mut self) -> BTreeMap<u32, Vec<Side>> {
-        let mut sides: BTreeMap<u32, Vec<Side>> = BTreeMap::new();
+    fn marks(&mut self) -> BTreeMap<Number, Vec<Side>> {
+        let mut sides: BTreeMap<Number, Vec<Side>> = BTreeMap::new();
         let mut files = vec![self.path.clone()];
         if !self.is_twin() {
             files.extend(self.parts.iter().map(|(_, part)| part.clone()));
@@ -233,11 +258,20 @@ impl Program {
     }
 }
 
-/// Number, operation and stack of `race N: OPERATION [in f < g]`.
-fn parse_mark(mark: &str) -> Option<(u32, &str, Vec<String>)> {
-    let (number, rest) = mark.strip_prefix("race ")?.split_once(": ")?;
+/// What a mark's two words say.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Number {
+    unmet: bool,
+    number: u32,
+}
+
+/// Number, operation and stack of `race N: OPERATION [in f < g]`, or of `unmet N: …`.
+fn parse_mark(mark: &str) -> Option<(Number, &str, Vec<String>)> {
+    let unmet = mark.starts_with("unmet ");
+    let (number, rest) =
+        mark.split_once(' ').filter(|(word, _)| matches!(*word, "race" | "unmet"))?.1.split_once(": ")?;
     let (operation, stack) = rest.split_once(" in ").unwrap_or((rest, ""));
     matches!(operation, "read" | "write" | "free" | "atomic read" | "atomic write").then_some(())?;
     let stack = stack.split(" < ").filter(|function| !function.is_empty()).map(str::to_owned).collect();
-    Some((number.parse().ok()?, operation, stack))
+    Some((Number { unmet, number: number.parse().ok()? }, operation, stack))
 }

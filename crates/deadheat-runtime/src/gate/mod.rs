@@ -1,0 +1,252 @@
+//! Holding accesses apart, as a gate file says: provocation (RaceHunter, Algorithms 3 and 4, with
+//! the watch rule), and the watched order.
+//!
+//! A thread that comes to an access which may matter asks here before it makes it ([`before`]), and
+//! may be held. Verdicts, and the accesses found, go into the shared file at once.
+//!
+//! Invariants: a verdict is given once, under the lock; a race is told only while both threads
+//! stand before their accesses, neither blocked nor timed out. Without a gate file nothing here runs.
+
+mod file;
+mod filter;
+mod hold;
+mod meet;
+mod order;
+mod watch;
+mod who;
+
+use core::sync::atomic::{AtomicU32, Ordering};
+
+use deadheat_core::access::{Access, Mode, Via};
+use deadheat_core::event::{BlockKind, Op};
+use deadheat_core::gate::{descriptor, flag, head, verdict};
+
+pub(crate) use file::module_loaded;
+pub(crate) use filter::{FILTERED, FRAMES, TABLE, let_none_pass, passes};
+pub(crate) use who::{Blocked, Seat, is_not_born, name_foreign, will_be_born};
+
+use crate::cold::lock::Lock;
+use crate::hot::thread::{Busy, Thread, UNWATCHED};
+use file::{descriptor_word, head_word, target_word};
+
+/// Guards verdicts, slots and the list of threads. Held for short work only, never while waiting.
+static LOCK: Lock = Lock::new();
+
+/// Whether there is a gate file.
+static ON: AtomicU32 = AtomicU32::new(0);
+
+/// Whether a gate file is in use.
+#[inline(always)]
+pub(crate) fn on() -> bool {
+    ON.load(Ordering::Relaxed) != 0
+}
+
+/// An access that is about to happen.
+#[derive(Clone, Copy)]
+pub(crate) struct Coming {
+    /// The access. Of a compare-exchange it is what it does if it succeeds.
+    pub(crate) access: Access,
+    /// The hook's return address.
+    pub(crate) pc: u64,
+    /// What a compare-exchange expects to find; `None` for what cannot fail.
+    pub(crate) expects: Option<u128>,
+}
+
+/// Maps the gate file whose path ends with a NUL and takes it for this process. `filtered`: accesses
+/// that no descriptor speaks of need not come here.
+pub(crate) fn open(path: &core::ffi::CStr, filtered: bool) -> bool {
+    if !file::map(path) {
+        return false;
+    }
+    filter::set_idle(filtered);
+    filter::want_frames(file::wants_frames());
+    ON.store(1, Ordering::Release);
+    true
+}
+
+/// The thread is about to make an access; it goes on when this returns.
+///
+/// # Safety
+/// `thread` is the calling thread's.
+#[cold]
+#[inline(never)]
+pub(crate) unsafe fn before(thread: *mut Thread, coming: &Coming) {
+    if order::wanted() {
+        order::step(thread, coming.pc);
+    }
+    if hold::anybody() {
+        watch::look(thread, coming);
+    }
+    if filter::armed(coming.pc) {
+        meet_descriptors(thread, coming);
+    }
+}
+
+/// As [`before`], for an access without a compare-exchange.
+///
+/// # Safety
+/// As for [`before`].
+pub(crate) unsafe fn before_access(thread: *mut Thread, pc: u64, access: Access) {
+    // SAFETY: the caller's promise.
+    unsafe { before(thread, &Coming { access, pc, expects: None }) };
+}
+
+/// Algorithm 4, lines 3 to 9: counts the access for each descriptor that it matches.
+fn meet_descriptors(thread: *mut Thread, coming: &Coming) {
+    let count = head_word(head::DESCRIPTORS).load(Ordering::Relaxed) as usize;
+    let places = file::flags() & flag::PLACES != 0;
+    for d in 0..count {
+        if file::code_of(d) != coming.pc {
+            continue;
+        }
+        descriptor_word(d, descriptor::VISITS).fetch_add(1, Ordering::Relaxed);
+        if target_word(d / 2, deadheat_core::gate::target::VERDICT).load(Ordering::Acquire) != verdict::OPEN {
+            continue;
+        }
+        if places {
+            hold::arrive(thread, coming, d);
+            continue;
+        }
+        // SAFETY: the calling thread's own state.
+        let matched = unsafe { who::matches(thread, d) };
+        if !matched {
+            continue;
+        }
+        // SAFETY: as above; `d` is below the number of counters.
+        let times = unsafe {
+            (*thread).seat.counts[d] += 1;
+            u64::from((*thread).seat.counts[d])
+        };
+        if descriptor_word(d, descriptor::COUNT).load(Ordering::Relaxed) < times {
+            descriptor_word(d, descriptor::COUNT).store(times, Ordering::Relaxed);
+        }
+        if times == descriptor_word(d, descriptor::ORDINAL).load(Ordering::Relaxed) {
+            hold::arrive(thread, coming, d);
+        }
+    }
+}
+
+/// An event other than an access: before it takes effect if it releases, after it did if it
+/// acquires. Of a handler that interrupted a hook nothing is noted.
+///
+/// # Safety
+/// `thread` is the calling thread's.
+#[inline]
+pub(crate) unsafe fn event(thread: *mut Thread, pc: u64, op: &Op) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        if (*thread).busy != 0 {
+            return;
+        }
+        if order::wanted() && releases(op) {
+            let _busy = Busy::new(thread);
+            order::step(thread, pc);
+        }
+        match *op {
+            Op::Acquire { lock, .. } => (*thread).seat.take(lock),
+            Op::Release { lock, .. } => (*thread).seat.give(lock),
+            Op::Free { address, size, kind: BlockKind::Mapping } => freed(pc as usize, address, || size),
+            Op::Begin => {
+                let _busy = Busy::new(thread);
+                who::begins(thread);
+            }
+            Op::End => {
+                let _busy = Busy::new(thread);
+                order::passed_by(thread);
+                who::ends(thread);
+            }
+            Op::Access(_)
+            | Op::Request { .. }
+            | Op::Fork { .. }
+            | Op::Signal { .. }
+            | Op::Await { .. }
+            | Op::Arrive { .. }
+            | Op::Fence(_)
+            | Op::Join { .. }
+            | Op::Wait { .. }
+            | Op::Leave { .. }
+            | Op::Branch
+            | Op::Enter
+            | Op::Exit
+            | Op::Alloc { .. }
+            | Op::Free { .. }
+            | Op::Forget { .. }
+            | Op::HiddenBegin
+            | Op::HiddenEnd => {}
+        }
+    }
+}
+
+/// Whether an event is told before it takes effect, so that the thread can still be held there.
+fn releases(op: &Op) -> bool {
+    matches!(
+        op,
+        Op::Request { .. }
+            | Op::Release { .. }
+            | Op::Fork { .. }
+            | Op::Signal { .. }
+            | Op::Await { .. }
+            | Op::Arrive { .. }
+    )
+}
+
+/// A block is about to die: a write to all its bytes.
+#[inline]
+pub(crate) fn freed(pc: usize, address: u64, size: impl FnOnce() -> u64) {
+    if !on() || passes(pc) {
+        return;
+    }
+    let Some(thread) = crate::hot::thread::current() else { return };
+    // SAFETY: `current` gives the calling thread's own state.
+    unsafe {
+        if (*thread).internal == 0 && (*thread).busy == 0 {
+            let access = Access { address, size: size(), mode: Mode::Write, atomic: None, via: Via::Free };
+            let _busy = Busy::new(thread);
+            before_access(thread, pc as u64, access);
+        }
+    }
+}
+
+/// The thread is about to take a lock, at `pc`: a place that a watched order may name.
+#[inline]
+pub(crate) fn before_lock(pc: usize) {
+    if on() && order::wanted() {
+        let word = crate::sys::machine::thread_word();
+        if word > UNWATCHED {
+            let thread = word as *mut Thread;
+            // SAFETY: the calling thread's own state. A handler that interrupted a hook passes.
+            unsafe {
+                if (*thread).busy == 0 {
+                    let _busy = Busy::new(thread);
+                    order::step(thread, pc as u64);
+                }
+            }
+        }
+    }
+}
+
+/// Runs `wait`, which may block the calling thread for as long as others like, marked as blocked.
+#[inline]
+pub(crate) fn blocked<R>(what: Blocked, object: u64, wait: impl FnOnce() -> R) -> R {
+    if !on() {
+        return wait();
+    }
+    who::blocked(what, object, wait)
+}
+
+/// In a forked child: it is not steered, and leaves its parent's file alone.
+pub(crate) fn off_in_child() {
+    ON.store(0, Ordering::Relaxed);
+    filter::let_all_pass();
+    file::forget();
+}
+
+/// Takes the lock for a fork.
+pub(crate) fn lock_for_fork() {
+    LOCK.acquire();
+}
+
+/// Gives the lock back after a fork.
+pub(crate) fn unlock_after_fork() {
+    LOCK.release();
+}

@@ -1,0 +1,372 @@
+//! `deadheat hunt`: watches a run, nominates the pairs that conflict, and re-runs the program
+//! until each pair has met or was tried often enough.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use deadheat_report::json;
+use deadheat_report::model::Report;
+use deadheat_symbol::Symbolizer;
+use deadheat_trace::Trace;
+
+use crate::args::{self, Common};
+use crate::child::{self, Apart, End, Launch};
+use crate::exit::{Context, Exit, Failure};
+use crate::hunt::engine::{Hunt, Limits};
+use crate::hunt::folder::{Folder, Settings};
+use crate::hunt::gate::Gate;
+use crate::hunt::log::{self, Line, Log, Watched};
+use crate::hunt::nominate::{Nominated, nominate};
+use crate::hunt::plan::{Scheduler, TRIES};
+use crate::hunt::proof::Teller;
+use crate::hunt::targets::{self, Target};
+use crate::hunt::told;
+use crate::order::{self, Order};
+use crate::tell::{self, Choosing, Output};
+use crate::traces;
+
+/// What to hunt, and how.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The hunt's folder: traces, targets, runs, and the report
+    #[arg(short, long, value_name = "DIR", default_value = "deadheat.hunt")]
+    output: PathBuf,
+    /// Go on with the hunt in this folder
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["output", "targets", "partition", "seed"])]
+    resume: Option<PathBuf>,
+    /// Hunt the targets of this file and no others
+    #[arg(long, value_name = "FILE")]
+    targets: Option<PathBuf>,
+    /// Hunt a part of the targets: slice:m/n is the m-th of n parts
+    #[arg(long, value_name = "slice:m/n", value_parser = partition)]
+    partition: Option<(usize, usize)>,
+    /// How many runs go on at once [default: one for each processor, at least 2; 1 with --setup
+    /// but without --isolate]
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    jobs: Option<u16>,
+    /// End the hunt after this time
+    #[arg(long, value_name = "TIME", value_parser = args::duration)]
+    budget: Option<Duration>,
+    /// End the hunt after so many re-runs
+    #[arg(long, value_name = "N")]
+    max_runs: Option<u64>,
+    /// End the hunt with the first proof
+    #[arg(long)]
+    until_first: bool,
+    /// Shuffle targets that are equally likely
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    seed: u64,
+    /// How often a pair that nothing ordered is tried; others half as often
+    #[arg(long, value_name = "N", default_value_t = TRIES, value_parser = clap::value_parser!(u32).range(1..=100))]
+    tries: u32,
+    /// End each run after this time [default: ten times the watched run, at least 10 s]
+    #[arg(long, value_name = "TIME", value_parser = args::duration)]
+    timeout: Option<Duration>,
+    /// Give each re-run its own copy of the working folder
+    #[arg(long)]
+    isolate: bool,
+    /// Run this shell command before each run
+    #[arg(long, value_name = "CMD")]
+    setup: Option<String>,
+    /// Run this shell command after each run
+    #[arg(long, value_name = "CMD")]
+    teardown: Option<String>,
+    /// Show the output of re-runs
+    #[arg(long)]
+    show_output: bool,
+    #[command(flatten)]
+    order: order::Options,
+    #[command(flatten)]
+    telling: Telling,
+    /// The program and its arguments
+    #[arg(last = true, required_unless_present = "resume", value_name = "PROG")]
+    command: Vec<OsString>,
+}
+
+/// What to tell of a hunt.
+#[derive(clap::Args)]
+pub(crate) struct Telling {
+    /// The form of the report on the standard streams
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = tell::formats())]
+    format: String,
+    #[command(flatten)]
+    choosing: Choosing,
+}
+
+impl Telling {
+    /// Writes the report to the folder and tells it; whether the exit code is to tell of it.
+    pub(crate) fn tell(&self, mut report: Report, folder: &Folder, common: &Common) -> Result<bool, Failure> {
+        self.choosing.suppress(&mut report)?;
+        let path = folder.report();
+        let what = || format!("cannot write {}", path.display());
+        let mut file = std::io::BufWriter::new(std::fs::File::create(&path).context(what)?);
+        json::write(&report, &mut file).context(what)?;
+        std::io::Write::flush(&mut file).context(what)?;
+        tell::write(std::slice::from_ref(&report), &Output::of(&self.format), common)?;
+        Ok(self.choosing.fails(&report))
+    }
+}
+
+/// Reads `slice:m/n`.
+fn partition(text: &str) -> Result<(usize, usize), String> {
+    let parts = text.strip_prefix("slice:").and_then(|part| part.split_once('/'));
+    let number = |text: &str| text.parse::<usize>().ok();
+    match parts.and_then(|(m, n)| Some((number(m)?, number(n)?))) {
+        Some((m, n)) if (1..=n).contains(&m) => Ok((m, n)),
+        _ => Err("it must be slice:m/n with 1 <= m <= n".to_owned()),
+    }
+}
+
+/// Hunts. The code is 66 if what was found is at or above `--fail-on`, else that of the watched
+/// run.
+pub(crate) fn run(args: &Args, common: &Common) -> Result<Exit, Failure> {
+    let until = args.budget.map(|budget| Instant::now() + budget);
+    let begun = match &args.resume {
+        Some(path) => resume(path, args, common)?,
+        None => begin(args, common)?,
+    };
+    let Begun { folder, settings, targets, lines, teller, program } = begun;
+    let watched = told::watched(&lines).cloned().unwrap_or_default();
+    let mut scheduler =
+        Scheduler::new(Duration::from_secs_f64(watched.seconds), settings.tries, settings.seed);
+    told::replay(&mut scheduler, &targets, &lines);
+    let limits = Limits {
+        until,
+        runs: args.max_runs,
+        first: args.until_first,
+        jobs: jobs(args, &settings),
+        show: args.show_output,
+    };
+    let number = |line: &log::Provoked| line.number;
+    let mut hunt = Hunt {
+        settings: &settings,
+        folder: &folder,
+        limits,
+        common,
+        program,
+        targets,
+        scheduler,
+        teller,
+        log: Log::open(&folder.runs())?,
+        watched: (end_of(&watched), Duration::from_secs_f64(watched.seconds)),
+        runs: told::provoked(&lines).map(number).max().unwrap_or(0),
+        monitored: told::provoked(&lines).filter(|line| line.monitored).count() as u64,
+        proved: told::provoked(&lines).flat_map(|line| &line.races).map(|race| race.id.clone()).collect(),
+    };
+    let hunted = hunt.go();
+    let scheduler = hunt.scheduler;
+    let (lines, _) = log::read(&folder.runs())?;
+    let mut report = told::report(&scheduler, &lines);
+    if let Ok(Some(_)) = hunted {
+        let path = args.resume.as_deref().unwrap_or(&args.output).display();
+        report.summary.notes.push(format!("interrupted; `deadheat hunt --resume {path}` goes on"));
+    }
+    let fails = args.telling.tell(report, &folder, common)?;
+    match hunted {
+        Err(failure) => Err(failure),
+        Ok(_) if fails => Ok(Exit::Races),
+        Ok(Some(code)) => Ok(Exit::Program(code)),
+        Ok(None) => Ok(end_of(&watched).exit()),
+    }
+}
+
+/// A hunt whose watched run is over.
+struct Begun {
+    folder: Folder,
+    settings: Settings,
+    targets: Vec<Target>,
+    lines: Vec<Line>,
+    teller: Teller,
+    program: PathBuf,
+}
+
+fn end_of(watched: &Watched) -> End {
+    match &watched.end {
+        log::End::Exited(code) => End::Exited(*code),
+        log::End::Signal(name) => name.parse().map_or(End::Exited(0), End::Signalled),
+        log::End::Timeout => End::TimedOut,
+    }
+}
+
+fn jobs(args: &Args, settings: &Settings) -> usize {
+    // Runs that need their state put back would put it back under each other's feet.
+    let shared = (settings.setup.is_some() || settings.teardown.is_some()) && !settings.isolate;
+    let processors = std::thread::available_parallelism().map_or(2, |count| count.get().max(2));
+    args.jobs.map_or(if shared { 1 } else { processors }, usize::from)
+}
+
+fn find(command: &[OsString]) -> Result<PathBuf, Failure> {
+    let program = child::find(command)?;
+    std::path::absolute(&program).context(|| format!("cannot find {}", program.display()))
+}
+
+/// Watches the first run and nominates.
+fn begin(args: &Args, common: &Common) -> Result<Begun, Failure> {
+    let program = find(&args.command)?;
+    let settings = Settings {
+        command: args.command.clone(),
+        folder: std::env::current_dir().context(|| "cannot tell the present folder".to_owned())?,
+        partition: args.partition.map(|(m, n)| format!("slice:{m}/{n}")),
+        seed: args.seed,
+        tries: args.tries,
+        timeout: args.timeout,
+        isolate: args.isolate,
+        setup: args.setup.clone(),
+        teardown: args.teardown.clone(),
+    };
+    let order = Order::read(&args.order, &program)?;
+    let folder = Folder::make(&args.output, &settings)?;
+    folder.keep_input(common)?;
+    let (end, took, warning) = watch(&program, &settings, &folder, order.as_ref(), common)?;
+    let mut trace = Trace::open(folder.trace()).map_err(|error| Failure::input(error.to_string()))?;
+    let (nominated, symbolizer, broken) = nominate(&mut trace, Symbolizer::default(), &settings.folder);
+    if let Some(broken) = broken {
+        anstream::eprintln!("deadheat: {broken}; hunting what was read before that");
+    }
+    let targets = match &args.targets {
+        Some(path) => {
+            let targets = targets::read(path, false)?;
+            targets::check_build(&targets, path, &trace.tables().modules)?;
+            targets
+        }
+        None => nominated.targets.clone(),
+    };
+    let targets = match args.partition {
+        Some((m, n)) => targets.into_iter().skip(m - 1).step_by(n).collect(),
+        None => targets,
+    };
+    targets::write_file(&targets, &folder.targets())?;
+    let mut line = watched_line(&trace, &nominated, &settings, end, took);
+    line.notes.extend(warning);
+    let line = Line::Watch(Box::new(line));
+    Log::open(&folder.runs())?.add(&line)?;
+    let teller = Teller::new(trace.into_tables(), symbolizer, &settings.folder);
+    Ok(Begun { folder, settings, targets, lines: vec![line], teller, program })
+}
+
+/// The first run: its output is shown, its trace kept. The last value says that the order which it
+/// was to keep was not kept.
+fn watch(
+    program: &Path,
+    settings: &Settings,
+    folder: &Folder,
+    order: Option<&Order>,
+    common: &Common,
+) -> Result<(End, Duration, Option<String>), Failure> {
+    shell(settings.setup.as_ref(), settings, "--setup")?;
+    let gate = order.map(|order| Gate::write(&order.plan(), &folder.trace())).transpose()?;
+    let mut launch = match gate {
+        Some(_) => Launch::monitored(&settings.command, &folder.trace(), settings.timeout),
+        None => Launch::recording(&settings.command, &folder.trace(), settings.timeout),
+    };
+    launch.apart = Apart { input: Some(folder.input()), ..Apart::default() };
+    let started = Instant::now();
+    let end = child::run(&launch)?;
+    let took = started.elapsed();
+    shell(settings.teardown.as_ref(), settings, "--teardown")?;
+    if end == End::TimedOut && !common.quiet {
+        anstream::eprintln!(
+            "deadheat: {} ran past its time and was ended; hunting what it did by then",
+            program.display()
+        );
+    }
+    if !folder.trace().is_file() {
+        return Err(Failure::missing(format!(
+            "nothing was seen: {} has no deadheat runtime in it; build it with `deadheat build -- make` (or \
+             another build command), or with CC=\"deadheat cc\"",
+            program.display()
+        )));
+    }
+    let warning = match (order, &gate) {
+        (Some(order), Some(gate)) => order.warning(&gate.outcome()?),
+        _ => None,
+    };
+    Ok((end, took, warning))
+}
+
+fn shell(command: Option<&String>, settings: &Settings, option: &str) -> Result<(), Failure> {
+    let Some(command) = command else { return Ok(()) };
+    let words = ["sh", "-c", command].map(OsString::from);
+    let mut launch = Launch::plain(&words, vec![("DEADHEAT_RUN".into(), "0".into())]);
+    launch.apart =
+        Apart { input: Some("/dev/null".into()), folder: Some(settings.folder.clone()), ..Apart::default() };
+    match child::run(&launch)? {
+        End::Exited(0) => Ok(()),
+        end => {
+            Err(Failure::missing(format!("{option} `{command}` failed: it {}", log::End::from(end).phrase())))
+        }
+    }
+}
+
+fn watched_line(
+    trace: &Trace,
+    nominated: &Nominated,
+    settings: &Settings,
+    end: End,
+    took: Duration,
+) -> Watched {
+    let by = vec!["conflict".to_owned()];
+    let mut run = tell::run_of(trace, by, nominated.hidden_calls, &settings.folder);
+    run.mode = "hunt".to_owned();
+    run.seed = (settings.seed != 0).then_some(settings.seed);
+    let mut notes = tell::notes(trace, &run);
+    notes.extend(nominated.warnings.iter().cloned());
+    let further = traces::of(trace.path()).len().saturating_sub(1);
+    if further > 0 {
+        notes.push(format!(
+            "the program started {further} further process{}: only the first is hunted; hunt a program that does \
+             not fork, or the others by themselves",
+            if further == 1 { "" } else { "es" }
+        ));
+    }
+    if let Some(partition) = &settings.partition {
+        notes.push(format!("only {partition} of the targets: `deadheat merge` joins the parts"));
+    }
+    Watched { run, seconds: took.as_secs_f64(), end: end.into(), dropped: nominated.dropped.clone(), notes }
+}
+
+/// Takes up a hunt that was ended.
+fn resume(path: &Path, args: &Args, common: &Common) -> Result<Begun, Failure> {
+    let (folder, settings) = Folder::open(path)?;
+    if !args.command.is_empty() && args.command != settings.command {
+        return Err(Failure::usage(format!(
+            "{} hunts another program or other arguments; leave them out to go on",
+            path.display()
+        )));
+    }
+    let (lines, torn) = match folder.runs().exists() {
+        true => log::read(&folder.runs())?,
+        false => (Vec::new(), false),
+    };
+    if told::watched(&lines).is_none() {
+        return Err(Failure::input(format!(
+            "{} holds no hunt to go on with: it was ended before its watched run was over; hunt anew",
+            path.display()
+        )));
+    }
+    if torn && !common.quiet {
+        anstream::eprintln!("deadheat: the last line of runs.jsonl was not finished; that run is left out");
+    }
+    let targets = targets::read(&folder.targets(), true)?;
+    let mut trace = Trace::open(folder.trace()).map_err(|error| Failure::input(error.to_string()))?;
+    trace.drive(|_| {}).map_err(|error| Failure::input(error.to_string()))?;
+    let teller = Teller::new(trace.into_tables(), Symbolizer::default(), &settings.folder);
+    std::env::set_current_dir(&settings.folder)
+        .context(|| format!("cannot enter {}", settings.folder.display()))?;
+    let program = find(&settings.command)?;
+    Ok(Begun { folder, settings, targets, lines, teller, program })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn partitions() {
+        assert_eq!(partition("slice:2/3"), Ok((2, 3)));
+        for wrong in ["slice:0/3", "slice:4/3", "2/3", "slice:2", "hash:1/2", "slice:x/y"] {
+            assert!(partition(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,406 @@
+//! The hunt at work: runs are started as the schedule says, watched, and what they answer is
+//! written down, told to the schedule, and added to.
+//!
+//! Invariants: nothing is told but what a gate file says; a run that fails in whatever way ends
+//! no hunt; what was found is in the log before the next run starts.
+
+use std::collections::{HashMap, HashSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use deadheat_report::model::Race;
+use deadheat_trace::Trace;
+
+use super::folder::{Folder, Settings, copy_tree};
+use super::gatefile::{Armed, Plan};
+use super::log::{Line, Log, Provoked, Tried};
+use super::outcome::{self, Outcome};
+use super::plan::{Answer, Batch, Scheduler, Verdict};
+use super::pool::{Ended, Pool};
+use super::progress::{BETWEEN_CHANGES, Now, Progress};
+use super::proof::{Meeting, Teller, flags, milliseconds};
+use super::targets::{self, Target};
+use super::{finding, nominate, told};
+use crate::args::Common;
+use crate::child::{Apart, End, Launch};
+use crate::exit::{Context, Failure};
+use crate::traces::Scratch;
+
+/// How many re-runs of a hunt are watched too, so that accesses seen first then become targets.
+const FEEDBACK_RUNS: u64 = 2;
+/// How many targets of a pair of places that is known already one such run may add.
+const NEW_OF_KNOWN: usize = 1;
+/// Room for finds of the watch rule, and for notes, in one run.
+const FINDS: usize = 64;
+const NOTES: usize = 1024;
+/// The least time that a re-run is given, and how many times as long as the watched run.
+const LEAST_TIME: Duration = Duration::from_secs(10);
+const TIMES_WATCHED: u32 = 10;
+/// After so many re-runs in a row that took no gate file the hunt is given up.
+const MOST_UNTAKEN: u32 = 3;
+
+/// When a hunt is over before its targets are.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Limits {
+    /// When it began to count.
+    pub(crate) until: Option<Instant>,
+    /// How many re-runs it may have in all.
+    pub(crate) runs: Option<u64>,
+    /// Whether it is over with the first proof.
+    pub(crate) first: bool,
+    /// How many runs go on at once.
+    pub(crate) jobs: usize,
+    /// Whether output of re-runs is shown.
+    pub(crate) show: bool,
+}
+
+/// What the engine works on.
+pub(crate) struct Hunt<'a> {
+    pub(crate) settings: &'a Settings,
+    pub(crate) folder: &'a Folder,
+    pub(crate) limits: Limits,
+    pub(crate) common: &'a Common,
+    /// The program's absolute path.
+    pub(crate) program: PathBuf,
+    pub(crate) targets: Vec<Target>,
+    pub(crate) scheduler: Scheduler,
+    pub(crate) teller: Teller,
+    pub(crate) log: Log,
+    /// How the watched run ended, and how long it took.
+    pub(crate) watched: (End, Duration),
+    /// Runs that were over before this start.
+    pub(crate) runs: u64,
+    /// Runs that were watched too.
+    pub(crate) monitored: u64,
+    /// How many races are proved.
+    pub(crate) proved: HashSet<String>,
+}
+
+/// A run in flight.
+struct Flight {
+    batch: Batch,
+    armed: Vec<Target>,
+    folder: PathBuf,
+    flags: u64,
+    monitored: bool,
+}
+
+/// What is the engine's own while it works.
+struct Work {
+    pool: Pool,
+    flights: HashMap<u64, Flight>,
+    scratch: Scratch,
+    progress: Progress,
+    next: u64,
+    untaken: u32,
+    stopping: bool,
+    failure: Option<Failure>,
+}
+
+impl Hunt<'_> {
+    /// Hunts until nothing is left, a limit is reached or a signal comes; gives the signal's
+    /// code then. What was found is in the log, whatever went wrong.
+    pub(crate) fn go(&mut self) -> Result<Option<u8>, Failure> {
+        let mut work = Work {
+            pool: Pool::new()?,
+            flights: HashMap::new(),
+            scratch: Scratch::make()?,
+            progress: Progress::new(self.common),
+            next: self.runs + 1,
+            untaken: 0,
+            stopping: false,
+            failure: None,
+        };
+        loop {
+            while !work.stopping && work.pool.len() < self.limits.jobs && self.may_start(&work) {
+                let Some(batch) = self.scheduler.next() else { break };
+                if let Err(failure) = self.start(&mut work, batch) {
+                    work.failure.get_or_insert(failure);
+                    work.stop();
+                }
+            }
+            if work.pool.len() == 0 {
+                break;
+            }
+            let soon = Instant::now() + BETWEEN_CHANGES;
+            let until = self.limits.until.filter(|_| !work.stopping).map_or(soon, |until| until.min(soon));
+            for ended in work.pool.wait(until)? {
+                if let Err(failure) = self.over(&mut work, ended) {
+                    work.failure.get_or_insert(failure);
+                    work.stop();
+                }
+            }
+            let out_of_time = self.limits.until.is_some_and(|until| Instant::now() >= until);
+            let enough = self.limits.first && !self.proved.is_empty();
+            if work.pool.interrupted().is_some() || out_of_time || enough {
+                work.stop();
+            }
+            self.show(&mut work);
+        }
+        let signal = work.pool.interrupted().map(|signal| 128_u8.wrapping_add(signal as u8));
+        work.failure.map_or(Ok(signal), Err)
+    }
+
+    fn may_start(&self, work: &Work) -> bool {
+        self.limits.runs.is_none_or(|most| work.next <= most)
+            && self.limits.until.is_none_or(|until| Instant::now() < until)
+            && (!self.limits.first || self.proved.is_empty())
+    }
+
+    fn show(&self, work: &mut Work) {
+        let counts = self.scheduler.counts();
+        let by_budget = self.limits.until.map(|until| until.saturating_duration_since(Instant::now()));
+        let rounds = counts.runs_left.div_ceil(self.limits.jobs as u64);
+        let by_runs = self.watched.1.saturating_mul(u32::try_from(rounds).unwrap_or(u32::MAX));
+        let left = Some(by_budget.map_or(by_runs, |budget| budget.min(by_runs)));
+        work.progress.show(&Now { counts: &counts, runs: self.runs, left });
+    }
+
+    fn start(&mut self, work: &mut Work, batch: Batch) -> Result<(), Failure> {
+        let number = work.next;
+        work.next += 1;
+        let folder = work.scratch.path().join(number.to_string());
+        fs::create_dir(&folder).context(|| format!("cannot make {}", folder.display()))?;
+        let armed: Vec<Target> = batch.tries.iter().map(|one| self.targets[one.target].clone()).collect();
+        let monitored = batch.number == 1 && self.monitored < FEEDBACK_RUNS;
+        self.monitored += u64::from(monitored);
+        let flags = flags(batch.anybody, monitored);
+        let trace = folder.join("run");
+        let plan = self.plan(&batch, &armed, flags)?;
+        let mut gate = trace.clone().into_os_string();
+        gate.push(deadheat_core::gate::ENDING);
+        plan.write(Path::new(&gate))?;
+        let place = self.place(&folder)?;
+        self.command(work, self.settings.setup.as_ref(), &place, number, "--setup")?;
+        let command = &self.settings.command;
+        let time = Some(self.time());
+        let mut launch = match monitored {
+            true => Launch::monitored(command, &trace, time),
+            false => Launch::provoked(command, &trace, time),
+        };
+        launch.apart = Apart { input: Some(self.folder.input()), folder: Some(place), ..Apart::default() };
+        work.pool.start(number, &self.program, launch, self.limits.show)?;
+        work.flights.insert(number, Flight { batch, armed, folder, flags, monitored });
+        Ok(())
+    }
+
+    /// The time that a re-run is given.
+    fn time(&self) -> Duration {
+        let (end, took) = self.watched;
+        let ample = took.saturating_mul(TIMES_WATCHED).max(LEAST_TIME);
+        match self.settings.timeout {
+            Some(time) => time,
+            // It never ends by itself: the time that the watched run was given is as good.
+            None if end == End::TimedOut => took,
+            None => ample,
+        }
+    }
+
+    fn plan(&mut self, batch: &Batch, armed: &[Target], flags: u64) -> Result<Plan, Failure> {
+        let mut rows = Vec::new();
+        for (target, one) in armed.iter().zip(&batch.tries) {
+            let numbers = self.teller.numbers(target);
+            let sides = target
+                .descriptors(&numbers)
+                .ok_or_else(|| Failure::input(format!("target {} cannot be armed", target.id)))?;
+            rows.push(Armed { sides, bound: one.bound });
+        }
+        let modules = self.teller.modules();
+        Ok(Plan { modules, targets: rows, flags, finds: FINDS, notes: NOTES, ..Plan::default() })
+    }
+
+    /// The folder that a run works in.
+    fn place(&self, folder: &Path) -> Result<PathBuf, Failure> {
+        if !self.settings.isolate {
+            return Ok(self.settings.folder.clone());
+        }
+        let copy = folder.join("copy");
+        let from = &self.settings.folder;
+        copy_tree(from, &copy, self.folder.path())
+            .context(|| format!("cannot copy {} to {}", from.display(), copy.display()))?;
+        Ok(copy)
+    }
+
+    /// Runs what is to be run before or after each run.
+    fn command(
+        &self,
+        work: &mut Work,
+        command: Option<&String>,
+        place: &Path,
+        number: u64,
+        option: &str,
+    ) -> Result<(), Failure> {
+        let Some(command) = command else { return Ok(()) };
+        let words = ["sh", "-c", command].map(std::ffi::OsString::from);
+        let mut launch = Launch::plain(&words, vec![("DEADHEAT_RUN".into(), number.to_string().into())]);
+        launch.apart = Apart {
+            input: Some("/dev/null".into()),
+            folder: Some(place.to_owned()),
+            group: true,
+            ..Apart::default()
+        };
+        work.progress.clear();
+        match work.pool.run(Path::new("/bin/sh"), &launch)? {
+            End::Exited(0) => Ok(()),
+            _ if work.pool.interrupted().is_some() => Ok(()),
+            End::Exited(code) => {
+                Err(Failure::missing(format!("{option} `{command}` failed with code {code}; the hunt ends")))
+            }
+            end => Err(Failure::missing(format!("{option} `{command}` failed ({end:?}); the hunt ends"))),
+        }
+    }
+
+    /// A run is over: what it answered is written down and told.
+    fn over(&mut self, work: &mut Work, ended: Ended) -> Result<(), Failure> {
+        let Some(flight) = work.flights.remove(&ended.key) else { return Ok(()) };
+        let trace = flight.folder.join("run");
+        let gate = flight.folder.join(format!("run{}", deadheat_core::gate::ENDING));
+        let outcome = outcome::read(&gate)?;
+        let untaken = outcome.taken.is_none() && !ended.stopped;
+        work.untaken = if untaken { work.untaken + 1 } else { 0 };
+        let line = self.read(&flight, &ended, &outcome);
+        for race in &line.races {
+            if self.proved.insert(race.id.clone()) {
+                work.progress.say(&fresh(race, ended.key));
+            }
+        }
+        self.log.add(&Line::Provoke(Box::new(line)))?;
+        self.runs += 1;
+        if flight.monitored && !ended.stopped && trace.exists() {
+            self.feed_back(&trace)?;
+        }
+        let place =
+            if self.settings.isolate { flight.folder.join("copy") } else { self.settings.folder.clone() };
+        self.command(work, self.settings.teardown.as_ref(), &place, ended.key, "--teardown")?;
+        let _ = fs::remove_dir_all(&flight.folder);
+        if work.untaken >= MOST_UNTAKEN && self.runs == u64::from(work.untaken) {
+            return Err(Failure::missing(format!(
+                "no re-run of {} could be provoked (no process took what it was told): either it ended before it \
+                 began, or an older deadheat built it; try -j 1, or build it again",
+                self.program.display()
+            )));
+        }
+        Ok(())
+    }
+
+    /// Makes the log's line of a run, and tells the schedule.
+    fn read(&mut self, flight: &Flight, ended: &Ended, outcome: &Outcome) -> Provoked {
+        let mut line = Provoked {
+            number: ended.key,
+            end: ended.end.into(),
+            cut: outcome.cut,
+            stopped: ended.stopped,
+            untaken: outcome.taken.is_none(),
+            monitored: flight.monitored,
+            seconds: ended.took.as_secs_f64(),
+            ..Provoked::default()
+        };
+        let meeting = |target: usize, held, found| Meeting {
+            run: ended.key,
+            flags: flight.flags,
+            outcome,
+            armed: &flight.armed,
+            target,
+            bound_ms: milliseconds(flight.batch.tries[target].bound),
+            held,
+            found,
+        };
+        for (index, (state, one)) in outcome.targets.iter().zip(&flight.batch.tries).enumerate() {
+            let verdict = verdict_of(state, ended);
+            let reached = state.sides.map(|side| side.reached);
+            if verdict == Verdict::Race
+                && let [Some(first), Some(second)] = &state.found
+            {
+                line.races.push(self.teller.race(&meeting(index, None, [first, second])));
+            }
+            line.targets.push(Tried {
+                id: flight.armed[index].id.clone(),
+                bound_ms: milliseconds(one.bound),
+                anybody: flight.batch.anybody,
+                verdict: verdict.name().to_owned(),
+                reached_ms: reached.map(|time| time.map(milliseconds)),
+                waited_ms: milliseconds(state.waited),
+            });
+            self.scheduler.answer(one.target, Answer { verdict, reached });
+        }
+        for find in &outcome.finds {
+            let [held, other] = &find.found;
+            line.races.push(self.teller.race(&meeting(find.target, Some(find.side), [held, other])));
+        }
+        line.races.iter().filter_map(told::group_of).for_each(|group| self.scheduler.prove(group));
+        if let Some(cause) = finding::cause(ended, outcome, self.watched.0) {
+            let stories = (0..outcome.targets.len()).map(|index| {
+                let mut told = meeting(index, None, [finding::nowhere(); 2]);
+                told.bound_ms = milliseconds(flight.batch.tries[index].bound);
+                self.teller.story(&told)
+            });
+            let stories: Vec<Vec<String>> = stories.collect();
+            line.findings.push(finding::tell(&cause, &line, &stories));
+        }
+        line
+    }
+
+    /// Nominates by the trace of a re-run; what is new is hunted too.
+    fn feed_back(&mut self, trace: &Path) -> Result<(), Failure> {
+        // A re-run that was cut or crashed leaves what can be read; one that cannot be read
+        // teaches nothing.
+        let Ok(mut trace) = Trace::open(trace) else { return Ok(()) };
+        let symbolizer = self.teller.symbolizer().take().unwrap_or_default();
+        let (nominated, symbolizer, _) = nominate::nominate(&mut trace, symbolizer, &self.settings.folder);
+        *self.teller.symbolizer() = Some(symbolizer);
+        let mut of_known: HashMap<String, usize> = HashMap::new();
+        let mut new = Vec::new();
+        for target in nominated.targets {
+            if self.scheduler.find(&target.id).is_some() || self.scheduler.is_proved(&target.group) {
+                continue;
+            }
+            let many = of_known.entry(target.group.clone()).or_insert(0);
+            *many += 1;
+            if self.scheduler.has_group(&target.group) && *many > NEW_OF_KNOWN {
+                continue;
+            }
+            new.push(target);
+        }
+        let path = self.folder.targets();
+        let what = || format!("cannot write {}", path.display());
+        let mut file = fs::File::options().append(true).open(&path).context(what)?;
+        targets::write(&new, &mut file).context(what)?;
+        for target in new {
+            self.scheduler.add(&target);
+            self.targets.push(target);
+        }
+        Ok(())
+    }
+}
+
+impl Work {
+    /// Ends the runs in flight and starts no more.
+    fn stop(&mut self) {
+        self.stopping = true;
+        self.pool.stop();
+    }
+}
+
+/// The line that tells of a proof as soon as it is there.
+fn fresh(race: &Race, run: u64) -> String {
+    let [one, other] = race
+        .accesses
+        .each_ref()
+        .map(|access| format!("{} at {}", access.op.name(), super::proof::where_was(access)));
+    format!("dead heat in re-run {run}: {one}, {other} ({})", race.id)
+}
+
+fn verdict_of(state: &outcome::TargetState, ended: &Ended) -> Verdict {
+    match state.verdict {
+        outcome::Verdict::Race if state.found.iter().all(Option::is_some) => Verdict::Race,
+        outcome::Verdict::Race => Verdict::Undecided,
+        outcome::Verdict::None => Verdict::None,
+        outcome::Verdict::Quiescent => Verdict::Quiescent,
+        outcome::Verdict::Moved => Verdict::Moved,
+        outcome::Verdict::Busy => Verdict::Busy,
+        outcome::Verdict::Open if ended.stopped => Verdict::Undecided,
+        outcome::Verdict::Open if state.lost() => Verdict::Lost,
+        outcome::Verdict::Open => Verdict::None,
+    }
+}

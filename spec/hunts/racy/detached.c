@@ -1,0 +1,23 @@
+// A detached thread says when it is done; who writes before it has heard that races with it.
+#include <pthread.h>
+#include <semaphore.h>
+#include "../hunt.h"
+
+int result;
+sem_t done;
+
+static void *worker(void *nothing) {
+    result = 1; //~ race 1: write
+    sem_post(&done);
+    return nothing;
+}
+
+int main(void) {
+    pthread_t thread;
+    sem_init(&done, 0, 0);
+    pthread_create(&thread, 0, worker, 0);
+    pthread_detach(thread);
+    result = 2; //~ race 1: write
+    sem_wait(&done);
+    return 0;
+}

@@ -1,0 +1,31 @@
+// A plain count of references: two threads that let go at once can both think that the other still holds on.
+#include <pthread.h>
+#include <stdlib.h>
+#include "../hunt.h"
+
+struct object { int references; } *object;
+
+WHOLE static int less(int number) {
+    return number - 1;
+}
+
+static void *let_go(void *nothing) {
+    int left = less(object->references); //~ race 1: read, unmet 3: read
+    object->references = left; //~ race 1: write, race 2: write, race 2: write, unmet 4: write
+    if (left == 0)
+        free(object); //~ unmet 3: free, unmet 4: free
+    return nothing;
+}
+
+int main(void) {
+    pthread_t one, other;
+    object = malloc(sizeof *object);
+    if (!object)
+        return 1;
+    object->references = 2;
+    pthread_create(&one, 0, let_go, 0);
+    pthread_create(&other, 0, let_go, 0);
+    pthread_join(one, 0);
+    pthread_join(other, 0);
+    return 0;
+}

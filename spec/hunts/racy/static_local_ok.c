@@ -1,0 +1,28 @@
+// A static variable of a function is one for all threads that call it.
+#include <pthread.h>
+#include "../hunt.h"
+
+WHOLE static int next(int number) {
+    return number + 1;
+}
+
+WHOLE static int ticket(void) {
+    static _Thread_local int last;
+    last = next(last);
+    APART();
+    return last;
+}
+
+static void *worker(void *nothing) {
+    USE(ticket());
+    return nothing;
+}
+
+int main(void) {
+    pthread_t one, other;
+    pthread_create(&one, 0, worker, 0);
+    pthread_create(&other, 0, worker, 0);
+    pthread_join(one, 0);
+    pthread_join(other, 0);
+    return 0;
+}

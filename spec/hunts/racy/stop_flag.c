@@ -1,0 +1,20 @@
+// A volatile flag stops a thread: volatile orders nothing.
+#include <pthread.h>
+#include <sched.h>
+
+volatile int stop;
+
+static void *worker(void *nothing) {
+    while (!stop) //~ race 1: read
+        sched_yield();
+    return nothing;
+}
+
+int main(void) {
+    pthread_t thread;
+    pthread_create(&thread, 0, worker, 0);
+    sched_yield();
+    stop = 1; //~ race 1: write
+    pthread_join(thread, 0);
+    return 0;
+}
