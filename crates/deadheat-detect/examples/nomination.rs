@@ -8,6 +8,7 @@ use std::hint::black_box;
 use deadheat_core::access::{Access, MemoryOrder, Mode, Via};
 use deadheat_core::event::{BlockKind, Event, LockMode, Op};
 use deadheat_core::ids::{PlaceId, StackId, ThreadId};
+use deadheat_core::plain::{Form, Plain};
 use deadheat_detect::conflict::{Calls, Conflict, Options};
 
 const THREADS: u32 = 4;
@@ -42,7 +43,7 @@ fn mix(number: u64) -> u64 {
     mixed ^ (mixed >> 31)
 }
 
-/// A kernel: the events of one short stretch of a thread, by its number.
+/// A kernel: the events of one short stretch of a thread, by its number. A reader delivers longer ones.
 type Kernel = fn(thread: u32, stretch: u64, events: &mut Vec<Event>);
 
 /// A function's loop goes over some words of its thread's: two loads and a store each. Now and
@@ -58,7 +59,7 @@ fn pairs(thread: u32, stretch: u64, events: &mut Vec<Event>) {
         let place = 30_000 + function * 3 + step % 3;
         events.push(event(thread, place, function & 3, access(base + step / 3 * 8, 8, mode)));
     }
-    let word = mix(stretch ^ 0xabcd) % PAIRS;
+    let word = stretch * 7919 % PAIRS;
     let (mode, side) = if thread == 0 { (Mode::Write, 0) } else { (Mode::Read, 1) };
     let (lock, exclusive) = (LOCK + word % 64 * 64, LockMode::Write);
     let locked = word.is_multiple_of(3);
@@ -81,6 +82,14 @@ fn scattered(thread: u32, stretch: u64, events: &mut Vec<Event>) {
         let mode = if step % 3 == 2 { Mode::Write } else { Mode::Read };
         let place = 30_000 + (object % 200 * 4 + at % 4) * 8 + step;
         events.push(event(thread, place, at >> 60 & 3, access(base + step * 8, 8, mode)));
+    }
+}
+
+/// Each thread goes over the same few words again and again.
+fn hot_loop(thread: u32, stretch: u64, events: &mut Vec<Event>) {
+    for step in 0..32 {
+        let word = (stretch * 32 + step) % 256;
+        events.push(event(thread, 10, 0, access(OWN + u64::from(thread) * 4096 + word * 8, 8, Mode::Write)));
     }
 }
 
@@ -146,9 +155,10 @@ fn heap(thread: u32, stretch: u64, events: &mut Vec<Event>) {
     }
 }
 
-const KERNELS: [(&str, Kernel); 7] = [
+const KERNELS: [(&str, Kernel); 8] = [
     ("pairs", pairs),
     ("scattered", scattered),
+    ("hot-loop", hot_loop),
     ("sweep", sweep),
     ("hot-words", hot_words),
     ("atomics", atomics),
@@ -172,17 +182,56 @@ fn peak_mib() -> f64 {
     kib / 1024.0
 }
 
+/// What a reader delivers: one event, or plain accesses of a thread that follow each other.
+enum Piece {
+    Event(Event),
+    Plain(ThreadId, Vec<Plain>),
+}
+
+fn plain(event: &Event) -> Option<Plain> {
+    let Event { place, stack, .. } = *event;
+    match event.op {
+        Op::Access(access) => {
+            Form::of(&access).map(|form| Plain { address: access.address, place, stack, form })
+        }
+        _ => None,
+    }
+}
+
+fn together(one: &Event, next: &Event) -> bool {
+    one.thread == next.thread && plain(one).is_some() && plain(next).is_some()
+}
+
+fn piece(events: &[Event]) -> Piece {
+    match events.iter().map(plain).collect() {
+        Some(accesses) => Piece::Plain(events[0].thread, accesses),
+        None => Piece::Event(events[0]),
+    }
+}
+
+fn feed(conflict: &mut Conflict, pieces: &[Piece]) {
+    for piece in pieces {
+        match piece {
+            Piece::Event(event) => conflict.step(event),
+            Piece::Plain(thread, accesses) => conflict.plain(*thread, accesses),
+        }
+    }
+}
+
 fn main() {
     let millions: u64 = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(10);
     let only = std::env::args().nth(2);
-    println!("{:10} {:>7} {:>7} {:>7} {:>8} {:>8}  dropped", "kernel", "s", "ns", "MiB", "pairs", "targets");
+    println!(
+        "{:10} {:>7} {:>7} {:>7} {:>7} {:>8} {:>8}  dropped",
+        "kernel", "s", "finish", "ns", "MiB", "pairs", "targets"
+    );
     let wanted = |name| only.as_ref().is_none_or(|only| only == name);
     for (name, kernel) in KERNELS.into_iter().filter(|&(name, _)| wanted(name)) {
         peak_mib();
         let mut conflict = Conflict::new(Options::default());
         (1..THREADS).for_each(|child| conflict.step(&event(0, 3, 0, Op::Fork { child: ThreadId(child) })));
         let (mut count, mut stretch, mut seconds) = (0, 0, 0.0);
-        let mut events = Vec::new();
+        let (mut events, mut pieces) = (Vec::new(), Vec::new());
         while count < millions * 1_000_000 {
             events.clear();
             while events.len() < 50_000 {
@@ -190,15 +239,18 @@ fn main() {
                 stretch += 1;
             }
             count += events.len() as u64;
+            pieces.clear();
+            pieces.extend(events.chunk_by(together).map(piece));
             let start = cpu_seconds();
-            events.iter().for_each(|event| conflict.step(black_box(event)));
+            feed(&mut conflict, black_box(&pieces));
             seconds += cpu_seconds() - start;
         }
         let start = cpu_seconds();
         let nomination = conflict.finish(&Shallow);
-        seconds += cpu_seconds() - start;
+        let last = cpu_seconds() - start;
+        seconds += last;
         println!(
-            "{name:10} {seconds:7.2} {:7.1} {:7.0} {:8} {:8}  {:?}",
+            "{name:10} {seconds:7.2} {last:7.2} {:7.1} {:7.0} {:8} {:8}  {:?}",
             seconds * 1e9 / count as f64,
             peak_mib(),
             nomination.pairs,

@@ -356,6 +356,14 @@ fn release(thread: u32) -> Event {
     at(thread, 103, Op::Release { lock: LOCK, mode: LockMode::Write })
 }
 
+fn post(thread: u32) -> Event {
+    at(thread, 104, Op::Signal { object: LOCK, kind: SyncKind::Semaphore })
+}
+
+fn wait(thread: u32) -> Event {
+    at(thread, 105, Op::Wait { object: LOCK, kind: SyncKind::Semaphore, woken: true })
+}
+
 /// Brute force looks at each byte of an access.
 const BRUTE_FORCE_MAX: u64 = 10_000;
 
@@ -403,19 +411,33 @@ fn a_place_that_first_comes_before_the_fork_is_a_target_when_it_comes_again() {
 #[test]
 fn an_instance_before_the_fork_does_not_stand_for_one_behind_it() {
     let write = |thread| at(thread, 1 + thread, write(X, 4));
-    let events = [write(0), fork(1), acquire(0), write(0), release(0), acquire(1), write(1), release(1)];
-    assert_eq!(told(&events), [(Rank::CommonLock, [(0, 1, 2), (1, 2, 1)])]);
+    let events = [write(0), fork(1), write(0), post(0), wait(1), write(1)];
+    assert_eq!(told(&events), [(Rank::NoCommonLock, [(0, 1, 2), (1, 2, 1)])]);
 }
 
 #[test]
 fn a_racy_instance_beats_the_first() {
     let write = |thread| at(thread, 1 + thread, write(X, 4));
-    let post = at(0, 104, Op::Signal { object: LOCK, kind: SyncKind::Semaphore });
-    let wait = at(1, 105, Op::Wait { object: LOCK, kind: SyncKind::Semaphore, woken: true });
-    let ordered = [fork(1), write(0), post, wait, write(1)];
+    let ordered = [fork(1), write(0), post(0), wait(1), write(1)];
     assert_eq!(told(&ordered), [(Rank::NoCommonLock, [(0, 1, 1), (1, 2, 1)])]);
     let events = [&ordered[..], &[write(1), write(0)]].concat();
     assert_eq!(told(&events), [(Rank::Unordered, [(1, 2, 2), (0, 1, 2)])]);
+}
+
+#[test]
+fn a_common_lock_ranks_last_and_drops_nothing() {
+    let section = |thread: u32, place| [acquire(thread), at(thread, place, write(X, 4)), release(thread)];
+    let events =
+        [&[fork(1)][..], &section(0, 1), &[at(0, 2, write(X, 4))], &section(1, 3), &section(0, 4)].concat();
+    let common = Rank::CommonLock;
+    assert_eq!(
+        told(&events),
+        [
+            (Rank::Unordered, [(0, 2, 1), (1, 3, 1)]),
+            (common, [(0, 1, 1), (1, 3, 1)]),
+            (common, [(1, 3, 1), (0, 4, 1)])
+        ]
+    );
 }
 
 #[test]
@@ -518,8 +540,56 @@ fn large_ranges_meet_small_accesses_of_every_size() {
 }
 
 #[test]
+fn an_access_that_comes_again_meets_what_came_since() {
+    let sizes = [1, 8, 24, 65, 700, 5_000, 70_000, 2_000_000];
+    for (mine, theirs) in sizes.into_iter().flat_map(|mine| sizes.map(|theirs| (mine, theirs))) {
+        let (mine, theirs) = (at(0, 1, read(X + 7, mine)), at(1, 2, write(X, theirs + 7)));
+        let ordered = [fork(1), mine, post(0), wait(1), theirs];
+        assert_eq!(told(&ordered), [(Rank::NoCommonLock, [(0, 1, 1), (1, 2, 1)])]);
+        let again = [&ordered[..], &[mine]].concat();
+        assert_eq!(told(&again), [(Rank::Unordered, [(1, 2, 1), (0, 1, 2)])]);
+    }
+}
+
+#[test]
 fn an_access_of_unknown_place_is_counted_and_no_target() {
     let events = [fork(1), at(0, 0, write(X, 4)), at(1, 2, write(X, 4))];
     let nomination = nominate(&events, Options::default());
     assert_eq!((nomination.targets.len(), nomination.dropped.unplaced), (0, 1));
+}
+
+#[test]
+fn an_ordinal_that_is_not_remembered_gives_no_target() {
+    // [90] also selects [90, 90]; the two come in turns, longer than is remembered.
+    let turn = |count: u32| (0..count).map(|step| under(1, 1, 1 + step % 2 * 4, write(X + 64, 4)));
+    let common = [under(1, 1, 1, write(X, 4)), at(0, 2, read(X, 4))];
+    let other = under(1, 1, 4, write(X + 128, 4));
+    for (count, known) in [(100, true), (10_000, false)] {
+        let events: Vec<Event> =
+            [fork(1), other].into_iter().chain(turn(count)).chain(common).chain(turn(10)).collect();
+        let nomination = nominate(&events, Options::default());
+        let ordinals: Vec<u64> =
+            nomination.targets.iter().map(|target| target.sides[0].descriptor.ordinal).collect();
+        let expected = if known { vec![u64::from(count) + 1] } else { vec![] };
+        assert_eq!((ordinals, nomination.dropped.unnumbered), (expected, u64::from(!known)));
+    }
+}
+
+#[test]
+fn memory_is_bounded_and_what_is_forgotten_is_counted() {
+    for (count, stride) in [(500_000, 512), (50_000, 1 << 17)] {
+        let mut conflict = Conflict::new(Options::default());
+        conflict.step(&fork(1));
+        let address = |index: u64| X + index * stride;
+        (0..count).for_each(|index| conflict.step(&at(0, 1, write(address(index), 8))));
+        conflict.step(&at(1, 2, read(address(0), 8)));
+        conflict.step(&at(1, 3, read(address(count - 1), 8)));
+        conflict.step(&at(1, 4, write(X, count * stride)));
+        conflict.step(&at(1, 5, Op::Alloc { address: X, size: count * stride, kind: HEAP }));
+        conflict.step(&at(1, 6, read(address(count - 1), 8)));
+        let nomination = conflict.finish(&Stacks);
+        let found = nomination.targets.iter().map(|target| target.sides[1].descriptor.place.0);
+        assert_eq!(found.collect::<Vec<_>>(), [3, 4]);
+        assert!((1000..count).contains(&nomination.dropped.forgotten), "{:?}", nomination.dropped);
+    }
 }

@@ -6,7 +6,7 @@ use deadheat_core::race::{LockSetId, LockSets};
 
 use super::class::Site;
 use super::extent::Extent;
-use super::pairs::{Filter, Instance, Key, Pair, Pairs, Places};
+use super::pairs::{Filter, Instance, Key, Looks, Pair, Pairs, Places};
 use super::reps::{Rep, Sort};
 use super::target::Rank;
 use crate::clock::blocks::Blocks;
@@ -70,8 +70,14 @@ impl Judge<'_> {
             return self.drops.both_atomic.count(key);
         }
         let ordered = self.seen.get(site.who.slot) >= rep.clock;
-        if ordered && self.pairs.is_settled(key) {
-            return;
+        if ordered {
+            let looks = Looks { sites: (rep.site, self.site), locks: (rep.locks, self.held) };
+            if self.pairs.is_refused(looks) {
+                return self.pairs.capped.count(key);
+            }
+            if self.pairs.is_settled(key) {
+                return;
+            }
         }
         self.pair(rep, site, cell, (key, ordered));
     }
@@ -91,6 +97,7 @@ impl Judge<'_> {
             true => Rank::NoCommonLock,
         };
         if ordered && self.pairs.is_full(places, rank) {
+            self.pairs.refuse(Looks { sites: (rep.site, self.site), locks: (rep.locks, self.held) });
             return self.pairs.capped.count(key);
         }
         let known = self.pairs.find(key);

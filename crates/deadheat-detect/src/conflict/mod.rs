@@ -31,13 +31,13 @@ mod target;
 
 use deadheat_core::access::{Access, Mode, Via};
 use deadheat_core::event::{BlockKind, Event, Op};
-use deadheat_core::ids::ThreadId;
+use deadheat_core::ids::{PlaceId, StackId, ThreadId};
 use deadheat_core::plain::Plain;
-use deadheat_core::race::Block;
+use deadheat_core::race::{Block, LockSetId};
 
 use crate::clock::blocks::{Blocks, owned};
 use crate::clock::order::Order;
-use crate::clock::threads::Threads;
+use crate::clock::threads::{Thread, Threads};
 use class::{Class, Classes, How, Who};
 use judge::{Drops, Judge};
 use pairs::{Instance, Pairs};
@@ -85,6 +85,20 @@ pub struct Conflict {
     at: u64,
 }
 
+/// A thread at a moment between two synchronisations.
+#[derive(Clone, Copy, Debug)]
+struct Acting {
+    thread: ThreadId,
+    /// Its number among the classes.
+    who: u32,
+    row: usize,
+    /// Its row among those of fork and join.
+    relative: usize,
+    clock: u32,
+    family_clock: u32,
+    locks: LockSetId,
+}
+
 impl Conflict {
     /// A fresh nomination.
     #[must_use]
@@ -112,8 +126,11 @@ impl Conflict {
     /// Takes the next events, all plain accesses that one thread made in this order: the same as
     /// [`Self::step`] for each.
     pub fn plain(&mut self, thread: ThreadId, accesses: &[Plain]) {
-        for access in accesses {
-            self.access(&access.event(thread), &access.access());
+        let acting = self.acting(thread);
+        for plain in accesses {
+            let access = plain.access();
+            let class = self.class(&acting, (plain.place, plain.stack), &access);
+            self.access(&acting, (class, plain.place, 1), &access);
             self.at += 1;
         }
     }
@@ -136,18 +153,34 @@ impl Conflict {
         Nomination { targets, dropped, pairs: places, locks: order.locks, blocks }
     }
 
-    /// An access that an event makes. Its thread has learned what it synchronises with.
+    /// A thread that is about to access.
     #[inline]
-    fn access(&mut self, event: &Event, access: &Access) {
-        let &Access { address, size, mode, atomic, .. } = access;
-        let &Event { thread, place, stack, times, .. } = event;
+    fn acting(&mut self, thread: ThreadId) -> Acting {
         let (row, relative) = (self.order.threads.acting(thread), self.family.acting(thread));
         let clock = self.order.threads.now(row);
         let family_clock = self.family.now(relative);
-        let (acting, family) = (self.order.threads.row(row), self.family.row(relative));
-        let who = self.classes.who(Who { thread, slot: acting.slot, family_slot: family.slot });
-        let locks = acting.locks;
-        let class = self.classes.number(Class { who, place, stack, locks, how: How::of(access) });
+        let &Thread { slot, locks, .. } = self.order.threads.row(row);
+        let who = self.classes.who(Who { thread, slot, family_slot: self.family.row(relative).slot });
+        Acting { thread, who, row, relative, clock, family_clock, locks }
+    }
+
+    #[inline]
+    fn class(&mut self, acting: &Acting, (place, stack): (PlaceId, StackId), access: &Access) -> u32 {
+        let &Acting { who, locks, .. } = acting;
+        self.classes.number(Class { who, place, stack, locks, how: How::of(access) })
+    }
+
+    /// An access that an event makes. Its thread has learned what it synchronises with.
+    fn one(&mut self, event: &Event, access: &Access) {
+        let acting = self.acting(event.thread);
+        let class = self.class(&acting, (event.place, event.stack), access);
+        self.access(&acting, (class, event.place, event.times), access);
+    }
+
+    /// So many accesses of a class at a place.
+    #[inline]
+    fn access(&mut self, acting: &Acting, (class, place, times): (u32, PlaceId, u32), access: &Access) {
+        let &Access { address, size, mode, atomic, .. } = access;
         let ordinal = self.classes.count(class, self.at, times);
         if size == 0 {
             return;
@@ -155,14 +188,14 @@ impl Conflict {
         let near_atomics = self.shadow.access(&mut Judge {
             now: Instance { class, at: self.at, ordinal, address, size },
             site: self.classes.entries[class as usize].site,
-            thread,
+            thread: acting.thread,
             place,
-            held: locks,
+            held: acting.locks,
             sort: Sort { writes: mode.writes(), atomic: atomic.is_some() },
-            clock,
-            family_clock,
-            seen: &acting.clock,
-            family_seen: &family.clock,
+            clock: acting.clock,
+            family_clock: acting.family_clock,
+            seen: &self.order.threads.row(acting.row).clock,
+            family_seen: &self.family.row(acting.relative).clock,
             sites: &self.classes.sites,
             pairs: &mut self.pairs,
             drops: &mut self.drops,
@@ -181,10 +214,10 @@ impl Conflict {
             // An empty range touches nothing and is no access.
             Op::Access(Access { size: 0, .. }) => {}
             Op::Access(access) => match access.atomic {
-                None => self.access(event, &access),
+                None => self.one(event, &access),
                 Some(order) => {
                     self.order.atomic_learns(row, &access, order);
-                    self.access(event, &access);
+                    self.one(event, &access);
                     self.order.atomic_publishes(row, &access, order);
                 }
             },
@@ -237,7 +270,7 @@ impl Conflict {
         let size = if size == 0 { self.blocks.size_at(address, kind).unwrap_or(0) } else { size };
         let access =
             Access { via: Via::Free, ..Access::plain(address, owned(address, size, kind), Mode::Write) };
-        self.access(event, &access);
+        self.one(event, &access);
         self.blocks.remove(address, size, kind);
     }
 }

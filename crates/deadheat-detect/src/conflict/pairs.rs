@@ -5,7 +5,7 @@
 //! places, and all of it by [`PAIRS_MAX`].
 
 use deadheat_core::ids::PlaceId;
-use deadheat_core::race::Block;
+use deadheat_core::race::{Block, LockSetId};
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use std::hash::BuildHasher;
 
@@ -17,6 +17,8 @@ pub const PAIRS_MAX: usize = 1 << 18;
 pub const FILTER_BITS: usize = 1 << 20;
 /// So many pairs are at hand without a look into the map of all.
 const SETTLED: usize = 1 << 14;
+/// So many sorts of pairs that find no room are at hand.
+const REFUSED: usize = 1 << 13;
 /// So many pairs of places are counted.
 const GROUPS_MAX: usize = 1 << 20;
 
@@ -56,6 +58,20 @@ impl Key {
         Self(one.min(other), one.max(other))
     }
 
+    #[inline]
+    fn hash(self) -> usize {
+        FxBuildHasher.hash_one(self) as usize >> 24
+    }
+}
+
+/// What the rank and the places of a pair depend on: two sites and two lock sets.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
+pub(super) struct Looks {
+    pub(super) sites: (u32, u32),
+    pub(super) locks: (LockSetId, LockSetId),
+}
+
+impl Looks {
     #[inline]
     fn hash(self) -> usize {
         FxBuildHasher.hash_one(self) as usize >> 24
@@ -116,6 +132,8 @@ impl Filter {
 pub(super) struct Pairs {
     /// Pairs that need nothing more from accesses that are ordered, a few of them.
     settled: Box<[Key]>,
+    /// Sorts of pairs that found no room, a few of them.
+    refused: Box<[Looks]>,
     numbers: FxHashMap<Key, u32>,
     pub(super) all: Vec<Pair>,
     groups: FxHashMap<Places, Group>,
@@ -129,6 +147,7 @@ impl Pairs {
     pub(super) fn new(per_group: usize) -> Self {
         Self {
             settled: vec![Key(0, 0); SETTLED].into_boxed_slice(),
+            refused: vec![Looks::default(); REFUSED].into_boxed_slice(),
             numbers: FxHashMap::default(),
             all: Vec::new(),
             groups: FxHashMap::default(),
@@ -140,6 +159,17 @@ impl Pairs {
     /// The number of pairs of places.
     pub(super) fn groups(&self) -> usize {
         self.groups.len()
+    }
+
+    /// Whether pairs of ordered accesses that look so find no room, as far as that is at hand.
+    #[inline]
+    pub(super) fn is_refused(&self, looks: Looks) -> bool {
+        self.refused[looks.hash() & (REFUSED - 1)] == looks
+    }
+
+    /// Remembers that pairs of ordered accesses that look so find no room, now and ever.
+    pub(super) fn refuse(&mut self, looks: Looks) {
+        self.refused[looks.hash() & (REFUSED - 1)] = looks;
     }
 
     /// Whether a pair is known, as far as that is at hand.
