@@ -77,7 +77,7 @@ fn bound(witness: &Witness) -> Duration {
 
 fn flags(witness: &Witness) -> u64 {
     let anybody = witness.flags.iter().any(|name| name == "anybody");
-    flag::WATCH | if anybody { flag::ANYBODY } else { 0 }
+    flag::WATCH | flag::CALLS | if anybody { flag::ANYBODY } else { 0 }
 }
 
 /// Runs the program until the two have met, as often as asked.

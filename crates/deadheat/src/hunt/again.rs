@@ -114,14 +114,7 @@ pub(crate) fn plan(
         build_id: bytes_of(&module.build_id),
     };
     let modules = modules.iter().map(row).collect();
-    Ok(Plan {
-        modules,
-        targets: rows,
-        flags: flags | flag::CALLS,
-        finds: FINDS,
-        notes: NOTES,
-        ..Plan::default()
-    })
+    Ok(Plan { modules, targets: rows, flags, finds: FINDS, notes: NOTES, ..Plan::default() })
 }
 
 /// The gate file of one target, for a run that is not watched.

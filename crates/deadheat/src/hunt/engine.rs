@@ -207,14 +207,7 @@ impl Hunt<'_> {
             rows.push(Armed { sides, bound: one.bound });
         }
         let modules = self.teller.modules();
-        Ok(Plan {
-            modules,
-            targets: rows,
-            flags: flags | flag::CALLS,
-            finds: FINDS,
-            notes: NOTES,
-            ..Plan::default()
-        })
+        Ok(Plan { modules, targets: rows, flags, finds: FINDS, notes: NOTES, ..Plan::default() })
     }
 
     /// The folder that a run works in.

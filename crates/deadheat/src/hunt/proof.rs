@@ -313,10 +313,11 @@ fn known_threads(outcome: &Outcome) -> HashMap<u32, String> {
     found.map(|found| (found.kernel_id, path_text(&found.path))).collect()
 }
 
-/// The flags of a run that provokes. One that is watched goes on to its end.
+/// The flags of a run that provokes: with the stacks of what meets. One that is watched goes on to
+/// its end.
 pub(crate) fn flags(anybody: bool, watched: bool) -> u64 {
     let set = |wanted: bool, flag: u64| if wanted { flag } else { 0 };
-    flag::WATCH | set(!watched, flag::CUT) | set(anybody, flag::ANYBODY)
+    flag::WATCH | flag::CALLS | set(!watched, flag::CUT) | set(anybody, flag::ANYBODY)
 }
 
 /// Where an access was, for people.

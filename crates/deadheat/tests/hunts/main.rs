@@ -55,7 +55,7 @@ fn trials() -> Vec<Trial> {
     for (number, program) in programs.iter().enumerate() {
         for (at, compiler) in Compiler::ALL.into_iter().enumerate() {
             // In turns: half of the programs with each compiler, at either optimisation.
-            if !in_full() && (number + at) % 2 != 0 {
+            if !program.is_for(compiler) || (!in_full() && (number + at) % 2 != 0) {
                 continue;
             }
             let optimisation = Optimisation::ALL[number / 2 % 2];
