@@ -19,7 +19,7 @@ pub(super) struct Line {
 }
 
 /// The acceptance lists by name.
-pub(super) const LISTS: &[(&str, &[Line])] = &[("watch", WATCH)];
+pub(super) const LISTS: &[(&str, &[Line])] = &[("watch", WATCH), ("hunt", HUNT)];
 
 /// What tells how tests went.
 const RESULTS: &[&str] = &["     Running ", "   Doc-tests ", "test result", "skipped"];
@@ -34,7 +34,7 @@ const WATCH: &[Line] = &[
                shows its race with both source lines (exit 66).",
         run: "$(sed -n 's/^\\$ \\(cargo run .*\\)$/\\1/p' README.md | head -1)",
         code: 66,
-        prints: &["unordered", "cache.c"],
+        prints: &["dead heat", "cache.c"],
         ..PLAIN
     },
     Line {
@@ -157,6 +157,44 @@ const WATCH: &[Line] = &[
                systems, run a real workload to the right result, and are analysed.",
         run: "cargo xtask bench real",
         prints: &["pigz", "pbzip2", "xz", "zstd", "leveldb"],
+        ..PLAIN
+    },
+];
+
+const HUNT: &[Line] = &[
+    Line {
+        name: "demo",
+        says: "The README's first command proves the demonstration's race, replays the proof and shows it.",
+        run: "$(sed -n 's/^\\$ \\(cargo run .*\\)$/\\1/p' README.md | head -1)",
+        code: 66,
+        prints: &["dead heat", "cache.c", "they met again"],
+        ..PLAIN
+    },
+    Line {
+        name: "hunts",
+        says: "Every program of spec/hunts, 20 hunts with each compiler: each marked pair is proved in at least \
+               19 of them, no other pair in any, and of the mended twins and the correct programs nothing.",
+        run: "DEADHEAT_ACCEPT=full cargo test -p deadheat --test hunts",
+        prints: &["test result: ok"],
+        keeps: RESULTS,
+        ..PLAIN
+    },
+    Line {
+        name: "nomination",
+        says: "The nomination agrees with brute force, and 10 million events with 10 000 conflicting pairs of \
+               places become ranked targets in under 5 s and 500 MiB.",
+        run: "cargo test -p deadheat-detect --test conflict && \
+              cargo run --release -p deadheat-detect --example nomination",
+        prints: &["test result: ok"],
+        seed: Some("fixed, in the tests' sources"),
+        ..PLAIN
+    },
+    Line {
+        name: "commands",
+        says: "A hunt is resumed, split and merged, set in order, replayed and verified from the outside.",
+        run: "cargo test -p deadheat --test hunt --test order --test replay --test verify",
+        prints: &["test result: ok"],
+        keeps: RESULTS,
         ..PLAIN
     },
 ];
