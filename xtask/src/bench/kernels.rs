@@ -47,7 +47,7 @@ pub(crate) fn run(options: &Options) -> Outcome<()> {
 }
 
 /// The kernels' sources, by name.
-fn sources(options: &Options) -> Outcome<Vec<PathBuf>> {
+pub(super) fn sources(options: &Options) -> Outcome<Vec<PathBuf>> {
     let folder = root().join("bench/kernels");
     let entries = std::fs::read_dir(&folder)
         .map_err(|e| Stop::failed(format!("cannot list {}: {e}", folder.display())))?;
@@ -62,7 +62,8 @@ fn sources(options: &Options) -> Outcome<Vec<PathBuf>> {
     Ok(sources)
 }
 
-fn name_of(source: &Path) -> String {
+/// A kernel's name.
+pub(super) fn name_of(source: &Path) -> String {
     source.file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }
 

@@ -5,6 +5,7 @@
 //! accounting of finished processes.
 
 mod compare;
+mod gate;
 mod kernels;
 mod measure;
 mod options;
@@ -52,6 +53,7 @@ pub(crate) type Outcome<T> = Result<T, Stop>;
 const USAGE: &str = "\
 usage: cargo xtask bench [kernels] [OPTIONS]   our own kernels: native, TSan, deadheat
        cargo xtask bench real [OPTIONS]        pigz, pbzip2, xz, zstd, leveldb from source packages
+       cargo xtask bench gate [OPTIONS]        our kernels provoked with nothing hit, beside hooks that only return
        cargo xtask bench std [OPTIONS]         `hb` on a large STD text, beside RAPID
 
   --pairs N         rounds of each comparison (default 7)
@@ -92,6 +94,7 @@ fn dispatch(options: Options) -> Outcome<()> {
             Ok(())
         }
         "kernels" => kernels::run(&options),
+        "gate" => gate::run(&options),
         "real" => real::run(&options),
         "std" => std_text::run(&options),
         other => Err(Stop::usage(format!("no bench is called {other}\n{USAGE}"))),

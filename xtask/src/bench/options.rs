@@ -8,7 +8,7 @@ use super::{Outcome, Stop};
 
 /// What is measured, and how.
 pub(crate) struct Options {
-    /// `kernels`, `real`, `std` or `help`.
+    /// `kernels`, `gate`, `real`, `std` or `help`.
     pub(crate) subject: String,
     /// Rounds of each comparison.
     pub(crate) pairs: usize,

@@ -2,7 +2,7 @@
 //! long as nobody is held.
 //!
 //! Invariant: a byte of the table that is zero stands for code addresses that are not armed. Cost:
-//! two loads and two branches in the hook; model: "look the address up among the armed ones".
+//! three loads and a branch in the hook; model: "look the address up among the armed ones".
 
 use core::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 
@@ -12,9 +12,19 @@ pub(crate) const SIZE: usize = 1 << 16;
 /// One byte for the low 16 bits of a hook's return address: whether it may be armed.
 pub(crate) static TABLE: [AtomicU8; SIZE] = [const { AtomicU8::new(0) }; SIZE];
 
-/// 1 while the table decides alone; 0 while every access matters (a recording, a thread is held).
-/// At first the table is empty and nothing is to be done.
-pub(crate) static FILTERED: AtomicU8 = AtomicU8::new(1);
+/// Which bits of a return address choose its byte: all that there are, or none while every access
+/// matters (a recording, a thread is held), when the first byte is set. At first the table is
+/// empty and nothing is to be done.
+pub(crate) static MASK: AtomicU32 = AtomicU32::new(SIZE as u32 - 1);
+
+/// Makes the table decide alone, or every access matter.
+fn decide(filtered: bool) {
+    if !filtered {
+        // It stays set: that costs the addresses that share it a look.
+        TABLE[0].store(1, Ordering::Relaxed);
+    }
+    MASK.store(if filtered { SIZE as u32 - 1 } else { 0 }, Ordering::Relaxed);
+}
 
 /// 1 while calls and returns are followed: in a recording, and if a descriptor asks for call sites.
 pub(crate) static FRAMES: AtomicU8 = AtomicU8::new(0);
@@ -24,13 +34,13 @@ pub(super) fn want_frames(wanted: bool) {
     FRAMES.store(u8::from(wanted), Ordering::Relaxed);
 }
 
-/// What [`FILTERED`] is while nobody is held.
+/// Whether the table decides while nobody is held.
 static IDLE: AtomicU32 = AtomicU32::new(1);
 
 /// Whether an access at `pc` needs no look at all.
 #[inline(always)]
 pub(crate) fn passes(pc: usize) -> bool {
-    FILTERED.load(Ordering::Relaxed) != 0 && TABLE[pc % SIZE].load(Ordering::Relaxed) == 0
+    TABLE[pc & MASK.load(Ordering::Relaxed) as usize & (SIZE - 1)].load(Ordering::Relaxed) == 0
 }
 
 /// Whether the code address may be armed.
@@ -47,7 +57,7 @@ pub(super) fn arm(pc: u64) {
 /// Says whether the table decides while nobody is held.
 pub(crate) fn set_idle(filtered: bool) {
     IDLE.store(u32::from(filtered), Ordering::Relaxed);
-    FILTERED.store(u8::from(filtered), Ordering::Relaxed);
+    decide(filtered);
 }
 
 /// Every access matters from now on: it is recorded.
@@ -58,8 +68,7 @@ pub(crate) fn let_none_pass() {
 
 /// Somebody is held: every access matters; or nobody is any more.
 pub(super) fn watch(anybody: bool) {
-    let filtered = !anybody && IDLE.load(Ordering::Relaxed) != 0;
-    FILTERED.store(u8::from(filtered), Ordering::Relaxed);
+    decide(!anybody && IDLE.load(Ordering::Relaxed) != 0);
 }
 
 /// No access matters any more in this process, unless it is recorded.

@@ -22,7 +22,7 @@ use deadheat_core::event::{BlockKind, Op};
 use deadheat_core::gate::{descriptor, flag, head, verdict};
 
 pub(crate) use file::module_loaded;
-pub(crate) use filter::{FILTERED, FRAMES, TABLE, let_none_pass, passes};
+pub(crate) use filter::{FRAMES, MASK, TABLE, let_none_pass, passes};
 pub(crate) use who::{Blocked, Seat, is_not_born, name_foreign, will_be_born};
 
 use crate::cold::lock::Lock;

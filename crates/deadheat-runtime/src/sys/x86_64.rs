@@ -97,15 +97,16 @@ macro_rules! shim_filtered {
         #[unsafe(no_mangle)]
         unsafe extern "C" fn $name() {
             core::arch::naked_asm!(
-                "mov rsi, qword ptr [rsp]",
-                "cmp byte ptr [rip + {filtered}], 0",
-                "je {target}",
-                "movzx eax, si",
+                "mov eax, dword ptr [rip + {mask}]",
+                "and eax, dword ptr [rsp]",
                 "lea rcx, [rip + {table}]",
                 "cmp byte ptr [rcx + rax], 0",
-                "jne {target}",
+                "jne 2f",
                 "ret",
-                filtered = sym $crate::gate::FILTERED,
+                "2:",
+                "mov rsi, qword ptr [rsp]",
+                "jmp {target}",
+                mask = sym $crate::gate::MASK,
                 table = sym $crate::gate::TABLE,
                 target = sym $target,
             )

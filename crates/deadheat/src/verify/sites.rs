@@ -391,10 +391,10 @@ fn hook(name: &str) -> Option<(bool, bool, bool)> {
     if matches!(name, "memcpy" | "memmove" | "memset" | "strcpy" | "strncpy" | "strcat") {
         return Some((true, true, false));
     }
-    let rest = name.strip_prefix("__tsan_")?;
+    let rest = name.strip_prefix("__tsan_").filter(|rest| !rest.ends_with("_fence"))?;
     let (plain, read, write) =
         (!rest.starts_with("func_"), rest.contains("read") || rest.contains("load"), rest.contains("write"));
-    let both = rest.starts_with("atomic") && !rest.contains("load") && !rest.contains("fence");
+    let both = rest.starts_with("atomic") && !rest.contains("load");
     let vptr = rest == "vptr_update";
     (plain && (read || write || both || vptr)).then_some((read || both, write || both || vptr, false))
 }
