@@ -11,7 +11,7 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use deadheat_core::gate::{MAX_HELD, descriptor, flag, head, note, target, verdict};
 
 use super::file::{self, descriptor_word, target_word};
-use super::{Coming, LOCK, filter, meet, who};
+use super::{Coming, LOCK, filter, meet, turns, who};
 use crate::hot::thread::Thread;
 use crate::sys;
 
@@ -32,6 +32,8 @@ pub(super) struct Slot {
     pub(super) first: AtomicU64,
     pub(super) end: AtomicU64,
     since: AtomicU64,
+    /// How many turns were over then.
+    turns: AtomicU64,
 }
 
 impl Slot {
@@ -45,6 +47,7 @@ impl Slot {
             first: AtomicU64::new(0),
             end: AtomicU64::new(0),
             since: AtomicU64::new(0),
+            turns: AtomicU64::new(0),
         }
     }
 }
@@ -83,6 +86,11 @@ impl Slot {
     /// Since when the thread is held.
     pub(super) fn since(&self) -> u64 {
         self.since.load(Ordering::Relaxed)
+    }
+
+    /// How many turns were over when it was held and are now, as a word of the file.
+    pub(super) fn turns(&self) -> u64 {
+        self.turns.load(Ordering::Relaxed) | turns::count() << 32
     }
 
     /// Gives the result. Under the lock; the thread is woken by [`Self::wake`].
@@ -133,6 +141,25 @@ pub(super) fn arrive(thread: *mut Thread, coming: &Coming, d: usize) {
     file::cut_if_done();
 }
 
+/// A thread comes to an access of descriptor `d`, which nobody is held for.
+pub(super) fn come_by(thread: *mut Thread, coming: &Coming, d: usize) {
+    LOCK.acquire();
+    let reached = descriptor_word(d, descriptor::REACHED);
+    if reached.load(Ordering::Relaxed) == 0 {
+        reached.store(file::now().max(1), Ordering::Relaxed);
+    }
+    match slot_of(d / 2, 1 - d % 2) {
+        Some(slot)
+            if slot
+                .waiting()
+                .is_some_and(|(held, first)| held != thread && meet::conflict(first, coming)) =>
+        {
+            meet::meet(slot, thread, coming);
+        }
+        _ => LOCK.release(),
+    }
+}
+
 /// Takes a slot for the thread, if it may be held. Under the lock.
 fn take_slot(thread: *mut Thread, coming: &Coming, (t, side): (usize, usize)) -> Option<&'static Slot> {
     // SAFETY: the lock is held.
@@ -154,6 +181,7 @@ fn take_slot(thread: *mut Thread, coming: &Coming, (t, side): (usize, usize)) ->
     slot.first.store(coming.access.address, Ordering::Relaxed);
     slot.end.store(coming.access.end(), Ordering::Relaxed);
     slot.since.store(file::now(), Ordering::Relaxed);
+    slot.turns.store(turns::count(), Ordering::Relaxed);
     slot.word.store(WAITING, Ordering::Relaxed);
     slot.thread.store(thread, Ordering::Release);
     TAKEN.fetch_add(1, Ordering::AcqRel);

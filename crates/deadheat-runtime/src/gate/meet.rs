@@ -47,6 +47,8 @@ pub(super) fn meet(slot: &'static Slot, thread: *mut Thread, coming: &Coming) {
         unsafe { file::write_access(put, who, what, time, as_of_now(what).1) };
     }
     file::note(note::MET, (t, 1 - side), thread, coming.pc);
+    target_word(t, target::TURNS).store(slot.turns(), Ordering::Relaxed);
+    target_word(t, target::FIRST).store(side as u64, Ordering::Relaxed);
     target_word(t, target::WAITED).fetch_add(time.saturating_sub(slot.since()), Ordering::Relaxed);
     file::decide(t, if race { verdict::RACE } else { verdict::MOVED });
     slot.give(if race { note::FREED_BY_MEETING } else { note::FREED_BY_MOVE });
