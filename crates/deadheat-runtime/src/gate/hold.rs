@@ -203,7 +203,7 @@ fn crosses(thread: *mut Thread, other: usize) -> bool {
 const FIRST_LOOK: u64 = 1_000_000;
 const LONGEST_REST: u64 = 16_000_000;
 /// How many looks in a row must find nobody.
-const LOOKS: u32 = 2;
+pub(super) const LOOKS: u32 = 2;
 
 /// Waits until the slot has a result, and frees it.
 fn wait(slot: &'static Slot, thread: *mut Thread, pc: u64) {
@@ -228,6 +228,11 @@ fn wait(slot: &'static Slot, thread: *mut Thread, pc: u64) {
             let come = unsafe { who::could_come(thread, 2 * t + 1 - side, anyone) };
             quiet = if come { 0 } else { quiet + 1 };
             if quiet >= LOOKS {
+                // SAFETY: the calling thread's own state.
+                let seat = unsafe { &(*thread).seat };
+                let locked =
+                    if seat.locks().len() == 0 { 0 } else { u64::from(seat.locked_in) << 1 | side as u64 };
+                target_word(t, target::DELAY).store(locked, Ordering::Relaxed);
                 give_up(slot, t, (verdict::QUIESCENT, note::FREED_BY_QUIET));
             } else if file::now() >= until {
                 give_up(slot, t, (verdict::NONE, note::FREED_BY_TIME));

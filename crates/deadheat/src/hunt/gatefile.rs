@@ -9,7 +9,7 @@ use deadheat_core::gate::{
     self, FOREIGN, MAX_PATH, NAMED, code, descriptor, head, module, range, target, thread,
 };
 
-use super::turns::{self, Order};
+use super::turns::{self, Delay, Order};
 use crate::exit::{Context, Failure};
 
 /// Everything that a gate file says to a run.
@@ -80,6 +80,8 @@ pub(crate) struct Armed {
     pub(crate) sides: [Descriptor; 2],
     /// The wait.
     pub(crate) bound: Duration,
+    /// The side that is not to come first.
+    pub(crate) delay: Option<Delay>,
 }
 
 /// A range of code that belongs to a step of the watched order.
@@ -138,6 +140,7 @@ impl Plan {
         }
         for (index, row) in self.targets.iter().enumerate() {
             words[targets + index * target::SIZE + target::BOUND] = nanoseconds(row.bound);
+            words[targets + index * target::SIZE + target::DELAY] = row.delay.map_or(0, Delay::word);
         }
         for (index, row) in self.ranges.iter().enumerate() {
             let at = ranges + index * range::SIZE;
