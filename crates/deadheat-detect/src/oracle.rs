@@ -75,16 +75,22 @@ impl<'a> Oracle<'a> {
             return false;
         }
         let common = one.address.max(other.address)..one.end().min(other.end());
-        common.into_iter().any(|byte| !(earlier..later).any(|between| revives(&self.events[between], byte)))
+        common.into_iter().any(|byte| !(earlier..later).any(|between| revives(&self.events[..=between], byte)))
     }
 }
 
-/// Whether an event gives a byte a new life.
-fn revives(event: &Event, byte: u64) -> bool {
-    match event.op {
-        Op::Alloc { address, size, kind } => (address..address + owned(address, size, kind)).contains(&byte),
-        _ => false,
-    }
+/// Whether the last of some events gives a byte a new life: the first that a byte has in a heap block is none.
+fn revives(events: &[Event], byte: u64) -> bool {
+    let (event, before) = events.split_last().expect("an event");
+    begins(event, byte).is_some_and(|kind| {
+        kind != BlockKind::Heap || before.iter().any(|event| begins(event, byte).is_some())
+    })
+}
+
+/// The kind of the block that comes to life, if an event makes one that has this byte.
+fn begins(event: &Event, byte: u64) -> Option<BlockKind> {
+    let Op::Alloc { address, size, kind } = event.op else { return None };
+    (address..address + owned(address, size, kind)).contains(&byte).then_some(kind)
 }
 
 /// Heap blocks on an 8-byte boundary own the whole of their last 8 bytes.
