@@ -165,7 +165,7 @@ impl Edges<'_> {
 
     /// Whether the object at an address was forgotten between two events.
     fn forgotten(&self, object: u64, from: usize, to: usize) -> bool {
-        self.events[from..to].iter().any(|event| event.op == Op::Forget { object } || revives(event, object))
+        self.events[from..to].iter().any(|event| event.op == Op::Forget { object } || begins(event, object).is_some())
     }
 
     /// How often the thread of an event holds a lock just before it.
@@ -269,7 +269,7 @@ impl Edges<'_> {
             return heads;
         }
         for at in (0..index).rev() {
-            if revives(&self.events[at], read.address) {
+            if begins(&self.events[at], read.address).is_some() {
                 break;
             }
             let Some(write) = access(self.events, at).filter(|access| access.mode.writes()) else { continue };
