@@ -12,6 +12,7 @@ mod filter;
 mod hold;
 mod meet;
 mod order;
+mod park;
 mod turns;
 mod watch;
 mod who;
@@ -28,10 +29,18 @@ pub(crate) use who::{Blocked, Seat, is_not_born, name_foreign, will_be_born};
 
 use crate::cold::lock::Lock;
 use crate::hot::thread::{Busy, Thread, UNWATCHED};
+use crate::sys;
 use file::{descriptor_word, head_word, target_word};
 
-/// Guards verdicts, slots and the list of threads. Held for short work only, never while waiting.
+/// Guards verdicts, slots and the list of threads. Held for short work only, never while waiting,
+/// and only with signals kept away: a handler might jump out of that work.
 static LOCK: Lock = Lock::new();
+
+/// Runs `body` under the lock.
+fn locked<R>(body: impl FnOnce() -> R) -> R {
+    let _quiet = sys::Quiet::new();
+    LOCK.with(body)
+}
 
 /// Whether there is a gate file.
 static ON: AtomicU32 = AtomicU32::new(0);
@@ -270,6 +279,24 @@ pub(crate) fn blocked<R>(what: Blocked, object: u64, wait: impl FnOnce() -> R) -
         return wait();
     }
     who::blocked(what, object, wait)
+}
+
+/// The calling thread jumps out of functions: it is blocked no more. In a provocation it is in no
+/// hook any more, either, since what a hook changes is the gate's own and is changed with signals
+/// kept away; but the recording of an event may have been left half done.
+///
+/// # Safety
+/// `thread` is the calling thread's.
+pub(crate) unsafe fn jumps(thread: *mut Thread) {
+    if on() {
+        // SAFETY: the caller's promise.
+        unsafe {
+            (&raw mut (*thread).seat.blocked).write_volatile(Blocked::No as u32);
+            if crate::cold::start::light() {
+                (*thread).busy = 0;
+            }
+        }
+    }
 }
 
 /// In a forked child: it is not steered, and leaves its parent's file alone.

@@ -18,9 +18,9 @@ use core::sync::atomic::{AtomicU32, Ordering};
 use deadheat_core::event::{Op, SyncKind};
 use deadheat_core::gate::{MAX_PATH, head, target, thread, turn, verdict};
 
-use super::LOCK;
 use super::file::{self, head_word, target_word, thread_word, turn_word};
 use super::hold;
+use super::locked;
 use super::who::{self, Seat};
 use crate::hot::thread::Thread;
 use crate::sys;
@@ -147,7 +147,7 @@ pub(super) fn taken(thread: *mut Thread) {
 
 /// The thread's turn is over, be it before those of others.
 fn pass(thread: *mut Thread) {
-    LOCK.with(|| {
+    locked(|| {
         // SAFETY: the calling thread's own state.
         let seat = unsafe { &mut (*thread).seat };
         if seat.next == NONE {

@@ -7,7 +7,7 @@ use deadheat_core::gate::{access, descriptor, find, flag, head, note};
 
 use super::file::{self, descriptor_word, find_word, head_word};
 use super::hold::{SLOTS, Slot};
-use super::{Coming, LOCK, meet, who};
+use super::{Coming, locked, meet, who};
 use crate::hot::thread::Thread;
 
 /// Compares an access with those that threads are held before.
@@ -19,7 +19,7 @@ pub(super) fn look(thread: *mut Thread, coming: &Coming) {
         let touches = coming.access.address < slot.end.load(Ordering::Relaxed)
             && slot.first.load(Ordering::Relaxed) < coming.access.end();
         if touches {
-            LOCK.with(|| compare(slot, thread, coming));
+            locked(|| compare(slot, thread, coming));
         }
     }
 }
