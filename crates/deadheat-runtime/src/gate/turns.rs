@@ -194,7 +194,7 @@ fn delay(thread: *mut Thread, t: usize) {
     {
         sys::futex_wait(&OVER, OVER.load(Ordering::Relaxed), REST);
         // SAFETY: under the lock.
-        let come = LOCK.with(|| unsafe { who::could_come(thread, 2 * t + other, false) });
+        let come = locked(|| unsafe { who::could_come(thread, 2 * t + other, false) });
         quiet = if come { 0 } else { quiet + 1 };
     }
 }
