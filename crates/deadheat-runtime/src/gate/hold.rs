@@ -185,6 +185,7 @@ impl Arrival<'_> {
         let living = unsafe { who::living() };
         if living < 2 {
             // Nobody else is there to come.
+            target_word(t, target::DELAY).store(0, Ordering::Relaxed);
             file::decide(t, verdict::QUIESCENT);
             return None;
         }
