@@ -78,6 +78,22 @@ fn another_way_in_each_further_run_is_told_and_nothing_is_proved() {
 }
 
 #[test]
+fn a_side_that_comes_in_another_way_is_matched_by_its_code() {
+    // The first run comes to the counter in the third call of a function, each other in its first.
+    let source = racy("first = open(\"ran\", O_CREAT | O_EXCL | O_WRONLY, 0600) >= 0;", "")
+        .replace(
+            "static int counter;",
+            "static int counter, first;\n__attribute__((noinline)) static void add(int *to) { ++*to; }",
+        )
+        .replace(
+            "counter++;",
+            "int own[2] = {0};\n    if (first) { add(&own[0]); add(&own[1]); }\n    add(&counter);",
+        );
+    let Some(folder) = built("loosely", &source) else { return };
+    hunt(&folder, &[], &[], 66, &["data race on `counter`"]);
+}
+
+#[test]
 fn what_differs_at_random_is_proved_only_where_it_meets() {
     // Which of the counters of a table are raced for is random in each run.
     let source = "#include <pthread.h>

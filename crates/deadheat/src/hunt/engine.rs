@@ -164,7 +164,8 @@ impl Hunt<'_> {
         work.next += 1;
         let folder = self.warden.folder(number);
         fs::create_dir(&folder).context(|| format!("cannot make {}", folder.display()))?;
-        let armed: Vec<Target> = batch.tries.iter().map(|one| self.targets[one.target].clone()).collect();
+        let armed: Vec<Target> =
+            batch.tries.iter().map(|one| self.targets[one.target].loosened(one.loose)).collect();
         let monitored = batch.number == 1 && self.monitored < FEEDBACK_RUNS;
         self.monitored += u64::from(monitored);
         let flags = flags(batch.anybody, monitored);

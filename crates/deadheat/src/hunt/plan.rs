@@ -97,6 +97,8 @@ struct Row {
     flying: bool,
     reached: Option<[Duration; 2]>,
     last: Option<Verdict>,
+    /// The sides that were not there in the latest run, if the target was lost in it.
+    loose: [bool; 2],
 }
 
 /// Targets that share a race.
@@ -114,6 +116,8 @@ pub(crate) struct Try {
     pub(crate) target: usize,
     /// How long one side waits for the other.
     pub(crate) bound: Duration,
+    /// The sides that were not there in the latest run: they are matched by their code alone.
+    pub(crate) loose: [bool; 2],
 }
 
 /// What one run is to try.
@@ -212,6 +216,7 @@ impl Scheduler {
             flying: false,
             reached: None,
             last: None,
+            loose: [false; 2],
         });
         self.groups[group].members += 1;
         true
@@ -257,8 +262,11 @@ impl Scheduler {
         due.retain(|&index| self.rows[index].tries == number);
         let taken = self.choose(&due, room);
         let anybody = number as usize >= PER_RUN.len() && number + 1 == most;
-        let tries =
-            taken.iter().map(|&target| Try { target, bound: self.bound(&self.rows[target]) }).collect();
+        let one = |&target: &usize| {
+            let row = &self.rows[target];
+            Try { target, bound: self.bound(row), loose: row.loose }
+        };
+        let tries = taken.iter().map(one).collect();
         taken.iter().for_each(|&target| self.rows[target].flying = true);
         Some(Batch { tries, number, anybody })
     }
@@ -327,6 +335,8 @@ impl Scheduler {
             }
         }
         row.last = Some(answer.verdict);
+        let lost = answer.verdict == Verdict::Lost;
+        row.loose = answer.reached.map(|reached| lost && reached.is_none());
     }
 
     /// A meeting proved the race of this group, perhaps at another target than one of its own.
@@ -559,6 +569,20 @@ mod tests {
             }
             assert_eq!((made, scheduler.counts().missed), (runs, 1));
         }
+    }
+
+    #[test]
+    fn a_side_that_was_not_there_is_matched_loosely_next() {
+        let mut scheduler = scheduler(&apart(1, Rank::Unordered));
+        let reached = [Some(SECOND), None];
+        for (verdict, loose) in [(Verdict::None, [false; 2]), (Verdict::Lost, [false, true])] {
+            let batch = scheduler.next().expect("a batch");
+            assert_eq!(batch.tries[0].loose, [false; 2]);
+            scheduler.answer(batch.tries[0].target, Answer { verdict, reached });
+            let next = scheduler.rows[0].loose;
+            assert_eq!(next, loose, "{verdict:?}");
+        }
+        assert_eq!(scheduler.next().expect("a batch").tries[0].loose, [false, true]);
     }
 
     #[test]

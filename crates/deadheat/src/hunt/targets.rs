@@ -168,6 +168,19 @@ impl Target {
         self
     }
 
+    /// The target with these sides matched by their code alone: by any thread, whatever it was called
+    /// by, the first time. Its name stays.
+    pub(crate) fn loosened(&self, sides: [bool; 2]) -> Target {
+        let mut target = self.clone();
+        let loose = target.sides.iter_mut().zip(sides).filter(|(_, loose)| *loose);
+        loose.for_each(|(side, _)| {
+            side.only_thread = false;
+            side.calls.clear();
+            side.ordinal = 1;
+        });
+        target
+    }
+
     /// What a descriptor is in every run of one build.
     fn key(&self, side: &Side) -> String {
         let code = |code: &Code| {
