@@ -200,6 +200,17 @@ fn a_child_is_not_hunted_and_that_is_said() {
     hunt(&folder, &[], &[], 66, &words);
 }
 
+#[test]
+fn what_a_command_starts_goes_on_until_its_teardown() {
+    let needs = "if (access(\"up\", F_OK)) return 9;";
+    let Some(folder) = built("service", &racy(needs, "")) else { return };
+    let setup = "sleep 600 & echo $! >up";
+    let teardown = "kill $(cat up) && rm up";
+    let options = ["-j", "1", "--setup", setup, "--teardown", teardown];
+    let output = hunt(&folder, &options, &[], 66, &["data race on `counter`"]);
+    assert!(!said(&output).contains("ended in another way"), "{}", said(&output));
+}
+
 /// As daemons do it: a child of a child, in a session of its own.
 const INTO_THE_BACKGROUND: &str = "if (fork() == 0) {
         setsid();

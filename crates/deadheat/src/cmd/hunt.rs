@@ -295,7 +295,7 @@ fn watch(
     warden: &Warden,
     common: &Common,
 ) -> Result<First, Failure> {
-    shell(settings.setup.as_ref(), settings, "--setup")?;
+    shell(settings.setup.as_ref(), settings, warden, "--setup")?;
     let gate = order.map(|order| Gate::write(&order.plan(), &folder.trace())).transpose()?;
     let time = settings.timeout.or(args.budget.map(|budget| budget / PART_OF_BUDGET));
     let mut launch = match gate {
@@ -317,7 +317,7 @@ fn watch(
     drop(advice);
     let took = started.elapsed();
     let left = warden.end_left(0, &[]);
-    shell(settings.teardown.as_ref(), settings, "--teardown")?;
+    shell(settings.teardown.as_ref(), settings, warden, "--teardown")?;
     if let Some(signal) = interrupted {
         return Err(Failure::interrupted(
             signal,
@@ -352,10 +352,16 @@ fn left_behind(count: usize) -> String {
     )
 }
 
-fn shell(command: Option<&String>, settings: &Settings, option: &str) -> Result<(), Failure> {
+fn shell(
+    command: Option<&String>,
+    settings: &Settings,
+    warden: &Warden,
+    option: &str,
+) -> Result<(), Failure> {
     let Some(command) = command else { return Ok(()) };
     let words = ["sh", "-c", command].map(OsString::from);
     let mut launch = Launch::plain(&words, vec![("DEADHEAT_RUN".into(), "0".into())]);
+    launch.environment.push(warden.mark_of_commands());
     launch.apart =
         Apart { input: Some("/dev/null".into()), folder: Some(settings.folder.clone()), ..Apart::default() };
     match child::run(&launch)? {

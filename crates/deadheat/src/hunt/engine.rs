@@ -239,7 +239,7 @@ impl Hunt<'_> {
         let Some(command) = command else { return Ok(()) };
         let words = ["sh", "-c", command].map(std::ffi::OsString::from);
         let mut launch = Launch::plain(&words, vec![("DEADHEAT_RUN".into(), number.to_string().into())]);
-        launch.environment.push(self.warden.mark(number));
+        launch.environment.push(self.warden.mark_of_commands());
         launch.apart = Apart {
             input: Some("/dev/null".into()),
             folder: Some(place.to_owned()),

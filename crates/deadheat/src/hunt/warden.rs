@@ -60,6 +60,11 @@ impl Warden {
         (MARK.into(), Some(self.folder(run).into()))
     }
 
+    /// The same for commands around runs: what they start may go on until the hunt is over.
+    pub(crate) fn mark_of_commands(&self) -> (OsString, Option<OsString>) {
+        (MARK.into(), Some(self.scratch.path().into()))
+    }
+
     /// Ends what a run that is over has left behind: orphans, since those of its group are ended.
     /// `under_way` are the runs that go on. Gives how many there were.
     pub(crate) fn end_left(&self, run: u64, under_way: &[Pid]) -> usize {
