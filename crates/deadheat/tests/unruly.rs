@@ -69,7 +69,7 @@ fn another_way_in_each_further_run_is_told_and_nothing_is_proved() {
     // The first run races; no other does.
     let source = racy("if (open(\"ran\", O_CREAT | O_EXCL | O_WRONLY, 0600) < 0) return 0;", "");
     let Some(folder) = built("another-way", &source) else { return };
-    let words = ["re-runs differ from the watched run", "the program took another way"];
+    let words = ["re-runs differ from the watched run", "the program took another way", "with --setup"];
     hunt(&folder, &[], &[], 0, &words);
     assert!(proved(&folder.join("deadheat.hunt")).is_empty());
     assert!(coverage(&folder)["lost"].as_u64() >= Some(1));
@@ -177,14 +177,17 @@ fn threads_without_number_and_without_end() {
     let source = "#include <pthread.h>
 #include <unistd.h>
 static volatile int counter;
+static int begun;
 static void *work(void *p) {
+    counter++;
+    __atomic_fetch_add(&begun, 1, __ATOMIC_RELAXED);
     for (;;) counter++;
     return p;
 }
 int main(void) {
     pthread_t threads[64];
     for (int i = 0; i < 64; i++) pthread_create(&threads[i], 0, work, 0);
-    usleep(50000);
+    while (__atomic_load_n(&begun, __ATOMIC_RELAXED) < 64) usleep(1000);
     return 0;
 }
 ";
@@ -274,7 +277,7 @@ fn each_run_has_its_own_folder_if_asked() {
 #[test]
 fn a_crash_before_anything_ran_is_no_fault_of_the_hunt() {
     let Some(folder) = built("crash", "int main(void) { *(volatile int *)8 = 1; return 0; }") else { return };
-    hunt(&folder, &[], &[], 139, &["no second thread"]);
+    hunt(&folder, &[], &[], 139, &["no second thread", "was killed by SIGSEGV"]);
     let later = racy("", "abort();");
     let Some(folder) = built("abort", &later) else { return };
     hunt(&folder, &[], &[], 66, &["data race on `counter`"]);

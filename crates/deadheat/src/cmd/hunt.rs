@@ -334,6 +334,9 @@ fn watch(
         )));
     }
     let mut notes = Vec::new();
+    if let End::Signalled(signal) = end {
+        notes.push(format!("the watched run was killed by {signal}; what it did by then is hunted"));
+    }
     if left > 0 {
         notes.push(left_behind(left));
     }
@@ -345,10 +348,10 @@ fn watch(
 
 /// What is said of processes that went on when the program had ended.
 fn left_behind(count: usize) -> String {
-    let what = if count == 1 { "1 process that was" } else { "some processes that were" };
+    let processes = if count == 1 { "1 process".to_owned() } else { format!("{count} processes") };
     format!(
-        "each run ended {what} left in the background; a program that goes into the background is hunted only if \
-         it can be told to stay in the foreground"
+        "what the program leaves running in the background ({processes}) is ended after each run; if it does its \
+         work there, hunt it with its option to stay in the foreground"
     )
 }
 
