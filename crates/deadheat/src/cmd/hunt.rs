@@ -16,6 +16,7 @@ use crate::exit::{Context, Exit, Failure};
 use crate::hunt::engine::{Hunt, Limits};
 use crate::hunt::folder::{Folder, Settings};
 use crate::hunt::gate::Gate;
+use crate::hunt::gatefile::Plan;
 use crate::hunt::log::{self, Line, Log, Watched};
 use crate::hunt::nominate::{Nominated, nominate};
 use crate::hunt::plan::{Scheduler, TRIES};
@@ -33,7 +34,7 @@ pub(crate) struct Args {
     #[arg(short, long, value_name = "DIR", default_value = "deadheat.hunt")]
     output: PathBuf,
     /// Go on with the hunt in this folder
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["output", "targets", "partition", "seed"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["output", "targets", "partition", "seed", "no_fold_memory"])]
     resume: Option<PathBuf>,
     /// Hunt the targets of this file and no others
     #[arg(long, value_name = "FILE")]
@@ -72,6 +73,9 @@ pub(crate) struct Args {
     /// Run this shell command after each run
     #[arg(long, value_name = "CMD")]
     teardown: Option<String>,
+    /// See inside memory and string functions: each word that they touch is an access of its own
+    #[arg(long)]
+    no_fold_memory: bool,
     /// Show the output of re-runs
     #[arg(long)]
     show_output: bool,
@@ -102,6 +106,7 @@ impl Args {
             isolate: false,
             setup: None,
             teardown: None,
+            no_fold_memory: false,
             show_output: false,
             order: order::Options::default(),
             telling,
@@ -251,6 +256,7 @@ fn begin(args: &Args, common: &Common) -> Result<Begun, Failure> {
         isolate: args.isolate,
         setup: args.setup.clone(),
         teardown: args.teardown.clone(),
+        no_fold_memory: args.no_fold_memory,
     };
     let order = Order::read(&args.order, &program)?;
     let folder = Folder::make(&args.output, &settings)?;
@@ -292,7 +298,9 @@ fn watch(
     common: &Common,
 ) -> Result<(End, Duration, Option<String>), Failure> {
     shell(settings.setup.as_ref(), settings, "--setup")?;
-    let gate = order.map(|order| Gate::write(&order.plan(), &folder.trace())).transpose()?;
+    let plan = Plan { flags: settings.flags(), ..order.map(Order::plan).unwrap_or_default() };
+    let wanted = order.is_some() || plan.flags != 0;
+    let gate = wanted.then(|| Gate::write(&plan, &folder.trace())).transpose()?;
     let mut launch = match gate {
         Some(_) => Launch::monitored(&settings.command, &folder.trace(), settings.timeout),
         None => Launch::recording(&settings.command, &folder.trace(), settings.timeout),
