@@ -27,9 +27,8 @@ int numbers[2] = {1, 3};
 static __attribute__((noinline)) void touch(int *place) { *place += 1; }
 void *work(void *argument) {
     int number = *(int *)argument;
-    for (int i = 0; i < number; i++)
-        touch(&own[number]);
-    touch(&shared);
+    for (int i = 0; i <= number; i++)
+        touch(i < number ? &own[number] : &shared);
     return 0;
 }
 void pool(int backward);
@@ -174,12 +173,15 @@ extern void deadheat_begin_thread(unsigned long) __attribute__((weak));
 typedef int create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 typedef int join(pthread_t, void **);
 int values[2];
-static void *work(void *argument) {
+static void *work(unsigned long *pair) {
+    values[pair[1]] = 1;
+    return 0;
+}
+static __attribute__((no_sanitize("thread"))) void *start(void *argument) {
     unsigned long *pair = argument;
     if (deadheat_begin_thread)
         deadheat_begin_thread(pair[0]);
-    values[pair[1]] = 1;
-    return 0;
+    return work(pair);
 }
 int main(void) {
     void *libc = dlopen("libc.so.6", RTLD_NOW);
@@ -189,11 +191,11 @@ int main(void) {
     unsigned long pairs[2][2] = {{0, 0}, {0, 1}};
     if (deadheat_announce_thread)
         pairs[0][0] = deadheat_announce_thread();
-    if (make(&threads[0], 0, work, pairs[0]))
+    if (make(&threads[0], 0, start, pairs[0]))
         return 1;
     if (deadheat_announce_named_thread)
         pairs[1][0] = deadheat_announce_named_thread(7);
-    if (make(&threads[1], 0, work, pairs[1]))
+    if (make(&threads[1], 0, start, pairs[1]))
         return 1;
     int sum = values[0];
     sum += values[1];
