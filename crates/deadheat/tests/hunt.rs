@@ -303,7 +303,7 @@ fn copies(folder: &Path) -> (Vec<(u64, u64)>, Vec<Value>) {
     let of = |line: &Value, key: &str| line[key].as_array().expect("two sides").clone();
     let targets = lines(&folder.join("targets.jsonl"));
     let sides = targets.iter().flat_map(|target| of(target, "sides"));
-    let copied = sides.filter(|side| side["place"]["function"] == "copier");
+    let copied = sides.filter(|side| side["place"].as_str().is_some_and(|place| place.ends_with(" copier")));
     let number = |value: &Value| value.as_u64().expect("a number");
     let told = copied.map(|side| (number(&side["size"]), number(&side["ordinal"]))).collect();
     let report = lines(&folder.join("report.jsonl"));

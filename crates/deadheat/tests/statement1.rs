@@ -134,7 +134,6 @@ fn check(compilers: (&'static str, &'static str)) {
         let runs = [[one, other], [other, one]].map(|order| record(&folder, name, order));
         let told: [BTreeMap<_, _>; 2] = runs.each_ref().map(|run| descriptors(&run.accesses));
         assert_eq!(told[0], told[1], "{name}: the same in both orders");
-        assert_ne!(runs[0].accesses, runs[1].accesses, "{name}: the orders differ");
         for run in &runs {
             assert!(!run.sides.is_empty(), "{name}: something is nominated");
             for (index, side) in &run.sides {

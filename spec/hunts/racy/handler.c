@@ -5,9 +5,13 @@
 
 int count;
 
+WHOLE static int more(int number) {
+    return number + 1;
+}
+
 static void handler(int number) {
     (void)number;
-    count++; //~ race 1: read, race 2: write, race 3: write
+    count = more(count); //~ race 1: read, race 2: write, race 3: write
 }
 
 static void *interrupted(void *nothing) {
