@@ -123,7 +123,7 @@ fn told(side: &Side, paths: &[String]) -> Told<PlaceId> {
 
 #[test]
 fn descriptors_are_unique_and_equal_over_re_runs() {
-    let programs = if full() { 20_000 } else { 2_000 };
+    let programs = if full() { 3_000 } else { 300 };
     let (mut sides, mut renumbered) = (0, 0);
     for seed in 0..programs {
         let mut random = Random(seed);
@@ -150,5 +150,5 @@ fn descriptors_are_unique_and_equal_over_re_runs() {
             }
         }
     }
-    assert!(sides > 1000 && renumbered > 100, "{sides} sides, {renumbered} runs with other numbers");
+    assert!(sides > 1000 && renumbered > 50, "{sides} sides, {renumbered} runs with other numbers");
 }
