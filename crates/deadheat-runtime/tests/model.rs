@@ -64,8 +64,8 @@ mod lock;
 #[path = "../src/hot/stripe.rs"]
 mod stripe;
 
-#[path = "../src/gate/turn.rs"]
-mod turn;
+#[path = "../src/gate/park.rs"]
+mod park;
 
 mod cold {
     //! Where the included files look for the lock.
@@ -79,8 +79,8 @@ use loom::sync::atomic::{AtomicU64, Ordering};
 use loom::thread;
 
 use lock::Lock;
+use park::Park;
 use stripe::Stripe;
-use turn::Turn;
 
 /// The checker complains if two threads are in the cell at once.
 #[test]
@@ -168,7 +168,7 @@ fn a_handler_shares_the_stripe_of_its_thread() {
 /// What the two sides of a target share, as the gate does.
 struct Target {
     lock: Lock,
-    turns: [Turn; 2],
+    parks: [Park; 2],
     verdict: UnsafeCell<u32>,
     /// Whether a side's thread stands before its access.
     stands: [UnsafeCell<bool>; 2],
@@ -184,7 +184,7 @@ impl Target {
         let stands = [UnsafeCell::new(false), UnsafeCell::new(false)];
         Target {
             lock: Lock::new(),
-            turns: [Turn::new(), Turn::new()],
+            parks: [Park::new(), Park::new()],
             verdict: UnsafeCell::new(OPEN),
             stands,
         }
@@ -209,7 +209,7 @@ impl Target {
     }
 
     fn come_once(&self, side: usize, signals: &mut u32) -> u32 {
-        let (mine, other) = (&self.turns[side], &self.turns[1 - side]);
+        let (mine, other) = (&self.parks[side], &self.parks[1 - side]);
         self.lock.acquire();
         // SAFETY: under the lock, as all accesses to the cells.
         if self.verdict.with(|known| unsafe { *known }) != OPEN {
@@ -272,7 +272,7 @@ fn sides(signals: u32, meanwhile: Option<fn()>, check: fn(u32, u32)) {
         // SAFETY: the other threads have ended.
         let verdict = target.verdict.with(|verdict| unsafe { *verdict });
         assert_eq!(verdict, mine.max(theirs));
-        assert!(target.turns.iter().all(Turn::is_free));
+        assert!(target.parks.iter().all(Park::is_free));
     });
 }
 

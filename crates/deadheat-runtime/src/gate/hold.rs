@@ -14,8 +14,8 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use deadheat_core::gate::{MAX_HELD, descriptor, flag, head, note, target, verdict};
 
 use super::file::{self, descriptor_word, target_word};
-use super::turn::Turn;
-use super::{Coming, LOCK, filter, meet, who};
+use super::park::Park;
+use super::{Coming, LOCK, filter, meet, turns, who};
 use crate::hot::thread::Thread;
 use crate::sys;
 
@@ -27,7 +27,7 @@ pub(super) struct Slot {
     /// Null: nobody.
     thread: AtomicPtr<Thread>,
     /// Where the thread waits; the result is the note that says why it goes on, or [`SIGNALLED`].
-    pub(super) turn: Turn,
+    pub(super) park: Park,
     target: AtomicU32,
     side: AtomicU32,
     /// The held access: in the holding thread's own memory, valid while the slot is taken.
@@ -36,19 +36,22 @@ pub(super) struct Slot {
     pub(super) first: AtomicU64,
     pub(super) end: AtomicU64,
     since: AtomicU64,
+    /// How many turns were over then.
+    turns: AtomicU64,
 }
 
 impl Slot {
     const fn free() -> Slot {
         Slot {
             thread: AtomicPtr::new(null_mut()),
-            turn: Turn::new(),
+            park: Park::new(),
             target: AtomicU32::new(0),
             side: AtomicU32::new(0),
             coming: AtomicPtr::new(null_mut()),
             first: AtomicU64::new(0),
             end: AtomicU64::new(0),
             since: AtomicU64::new(0),
+            turns: AtomicU64::new(0),
         }
     }
 }
@@ -72,7 +75,7 @@ impl Slot {
     /// The held thread and its access, as long as no result is given. Under the lock.
     pub(super) fn waiting(&self) -> Option<(*mut Thread, &Coming)> {
         let thread = self.thread.load(Ordering::Relaxed);
-        if !self.turn.is_waiting() {
+        if !self.park.is_waiting() {
             return None;
         }
         // SAFETY: by the invariant the holding thread stands in `hold`, which owns the access.
@@ -87,6 +90,11 @@ impl Slot {
     /// Since when the thread is held.
     pub(super) fn since(&self) -> u64 {
         self.since.load(Ordering::Relaxed)
+    }
+
+    /// How many turns were over when it was held and are now, as a word of the file.
+    pub(super) fn turns(&self) -> u64 {
+        self.turns.load(Ordering::Relaxed) | turns::count() << 32
     }
 }
 
@@ -114,6 +122,26 @@ pub(super) fn arrive(thread: *mut Thread, coming: &Coming, d: usize) {
         again = true;
     }
     file::cut_if_done();
+}
+
+/// A thread comes to an access of descriptor `d`, which nobody is held for.
+pub(super) fn come_by(thread: *mut Thread, coming: &Coming, d: usize) {
+    let _quiet = sys::Quiet::new();
+    LOCK.acquire();
+    let reached = descriptor_word(d, descriptor::REACHED);
+    if reached.load(Ordering::Relaxed) == 0 {
+        reached.store(file::now().max(1), Ordering::Relaxed);
+    }
+    match slot_of(d / 2, 1 - d % 2) {
+        Some(slot)
+            if slot
+                .waiting()
+                .is_some_and(|(held, first)| held != thread && meet::conflict(first, coming)) =>
+        {
+            meet::meet(slot, thread, coming);
+        }
+        _ => LOCK.release(),
+    }
 }
 
 /// A thread before an access that it may be held at.
@@ -163,7 +191,7 @@ impl Arrival<'_> {
             file::decide(t, verdict::QUIESCENT);
             return None;
         }
-        let free = SLOTS.iter().find(|slot| slot.turn.is_free());
+        let free = SLOTS.iter().find(|slot| slot.park.is_free());
         let held = TAKEN.load(Ordering::Relaxed) as usize;
         let Some(slot) = free.filter(|_| held + 2 <= living && !crosses(self.thread, 2 * t + 1 - side))
         else {
@@ -176,8 +204,9 @@ impl Arrival<'_> {
         slot.first.store(self.coming.access.address, Ordering::Relaxed);
         slot.end.store(self.coming.access.end(), Ordering::Relaxed);
         slot.since.store(self.since, Ordering::Relaxed);
+        slot.turns.store(turns::count(), Ordering::Relaxed);
         slot.thread.store(self.thread, Ordering::Release);
-        slot.turn.take();
+        slot.park.take();
         TAKEN.fetch_add(1, Ordering::AcqRel);
         filter::watch(true);
         target_word(t, target::HELD).store(side as u64 + 1, Ordering::Relaxed);
@@ -210,7 +239,7 @@ impl Arrival<'_> {
                 quiet.is_wanted().then_some(SIGNALLED)
             }
         };
-        slot.turn.wait(&LOCK, rest, look, |why| {
+        slot.park.wait(&LOCK, rest, look, |why| {
             result = why;
             if why != SIGNALLED {
                 file::note(u64::from(why), self.aim, self.thread, self.coming.pc);

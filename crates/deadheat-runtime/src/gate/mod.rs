@@ -12,7 +12,8 @@ mod filter;
 mod hold;
 mod meet;
 mod order;
-mod turn;
+mod park;
+mod turns;
 mod watch;
 mod who;
 
@@ -76,7 +77,7 @@ pub(crate) fn open(path: &core::ffi::CStr, filtered: bool) -> bool {
     if !file::map(path) {
         return false;
     }
-    filter::set_idle(filtered);
+    filter::set_idle(filtered && !turns::kept());
     filter::want_frames(file::wants_frames());
     PARTS.store(u32::from(file::flags() & flag::PARTS != 0), Ordering::Relaxed);
     ON.store(1, Ordering::Release);
@@ -92,6 +93,9 @@ pub(crate) fn open(path: &core::ffi::CStr, filtered: bool) -> bool {
 pub(crate) unsafe fn before(thread: *mut Thread, coming: &Coming) {
     if order::wanted() {
         order::step(thread, coming.pc);
+    }
+    if turns::kept() {
+        turns::pause_before(thread);
     }
     if hold::anybody() {
         watch::look(thread, coming);
@@ -131,6 +135,10 @@ fn meet_descriptors(thread: *mut Thread, coming: &Coming) {
         if !matched {
             continue;
         }
+        if descriptor_word(d, descriptor::ORDINAL).load(Ordering::Relaxed) == 0 {
+            hold::come_by(thread, coming, d);
+            continue;
+        }
         // SAFETY: as above; `d` is below the number of counters.
         let times = unsafe {
             (*thread).seat.counts[d] += 1;
@@ -157,9 +165,17 @@ pub(crate) unsafe fn event(thread: *mut Thread, pc: u64, op: &Op) {
         if (*thread).busy != 0 {
             return;
         }
-        if order::wanted() && releases(op) {
+        if releases(op) {
             let _busy = Busy::new(thread);
-            order::step(thread, pc);
+            if order::wanted() {
+                order::step(thread, pc);
+            }
+            if turns::kept() && turns::is_turn(op) {
+                turns::wait(thread);
+            }
+        }
+        if turns::is_turn(op) {
+            turns::taken(thread);
         }
         match *op {
             Op::Acquire { lock, .. } => (*thread).seat.take(lock),
@@ -226,19 +242,40 @@ pub(crate) fn freed(pc: usize, address: u64, size: impl FnOnce() -> u64) {
     }
 }
 
-/// The thread is about to take a lock, at `pc`: a place that a watched order may name.
+/// The thread is about to take a lock or a semaphore, at `pc`: a place that a watched order may
+/// name, and a turn.
 #[inline]
 pub(crate) fn before_lock(pc: usize) {
-    if on() && order::wanted() {
-        let word = crate::sys::machine::thread_word();
-        if word > UNWATCHED {
-            let thread = word as *mut Thread;
-            // SAFETY: the calling thread's own state. A handler that interrupted a hook passes.
-            unsafe {
-                if (*thread).busy == 0 {
-                    let _busy = Busy::new(thread);
-                    order::step(thread, pc as u64);
-                }
+    if on() && (order::wanted() || turns::kept()) {
+        idle(|thread| {
+            if order::wanted() {
+                order::step(thread, pc as u64);
+            }
+            if turns::kept() {
+                turns::wait(thread);
+            }
+        });
+    }
+}
+
+/// The thread tried to take a lock in vain: that was its turn.
+#[inline]
+pub(crate) fn tried_in_vain() {
+    if on() {
+        idle(turns::taken);
+    }
+}
+
+/// Runs `what` for the calling thread if it is watched. A handler that interrupted a hook passes.
+fn idle(what: impl FnOnce(*mut Thread)) {
+    let word = crate::sys::machine::thread_word();
+    if word > UNWATCHED {
+        let thread = word as *mut Thread;
+        // SAFETY: the calling thread's own state.
+        unsafe {
+            if (*thread).busy == 0 {
+                let _busy = Busy::new(thread);
+                what(thread);
             }
         }
     }

@@ -11,7 +11,7 @@ use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use deadheat_core::gate::{FOREIGN, MAX_DESCRIPTORS, MAX_PATH, NAMED, access, descriptor, head};
 
 use super::file::{self, descriptor_word, head_word};
-use super::{hold, locked};
+use super::{hold, locked, turns};
 use crate::hot::thread::{Busy, Frame, Thread, UNWATCHED};
 use crate::sys;
 
@@ -44,6 +44,10 @@ pub(crate) struct Seat {
     pub(crate) blocked_on: u64,
     /// The step of the watched order that it is passing, from 1; 0: none.
     pub(crate) passing: u32,
+    /// The number of its record among the threads that take turns, from 1; 0: none.
+    pub(crate) row: u32,
+    /// Its next turn of a kept order.
+    pub(crate) next: u32,
     locks_len: AtomicU32,
     locks: [AtomicU64; access::MAX_LOCKS],
     /// C: how many accesses matched each descriptor.
@@ -163,6 +167,7 @@ pub(super) fn begins(thread: *mut Thread) {
         // SAFETY: under the lock; the calling thread's own state.
         unsafe {
             (*thread).seat.kernel_id = sys::thread_id();
+            turns::begins(&mut (*thread).seat);
             if (*thread).seat.path_len > 0 && !(*thread).seat.is_foreign() {
                 UNBORN.fetch_sub(1, Ordering::Relaxed);
             }

@@ -13,13 +13,13 @@ const NOBODY: u32 = 0;
 const WAITING: u32 = u32::MAX;
 
 /// A place to wait at, for one.
-pub(crate) struct Turn(AtomicU32);
+pub(crate) struct Park(AtomicU32);
 
-impl Turn {
+impl Park {
     constructor! {
         /// A place with nobody there.
-        pub(crate) fn new() -> Turn {
-            Turn(AtomicU32::new(NOBODY))
+        pub(crate) fn new() -> Park {
+            Park(AtomicU32::new(NOBODY))
         }
     }
 
