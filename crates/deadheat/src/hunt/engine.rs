@@ -169,7 +169,7 @@ impl Hunt<'_> {
             batch.tries.iter().map(|one| self.targets[one.target].loosened(one.loose)).collect();
         let monitored = batch.number == 1 && self.monitored < FEEDBACK_RUNS;
         self.monitored += u64::from(monitored);
-        let flags = flags(batch.anybody, monitored);
+        let flags = flags(batch.anybody, monitored) | self.settings.flags();
         let trace = folder.join("run");
         let plan = self.plan(&batch, &armed, flags)?;
         let mut gate = trace.clone().into_os_string();
