@@ -59,6 +59,11 @@ pub(super) fn anybody() -> bool {
     TAKEN.load(Ordering::Acquire) != 0
 }
 
+/// Whether the thread is held and nothing has freed it yet. Under the lock.
+pub(super) fn waits(thread: *mut Thread) -> bool {
+    SLOTS.iter().any(|slot| slot.waiting().is_some_and(|(held, _)| held == thread))
+}
+
 /// Whether the thread is held.
 pub(super) fn holds(thread: *mut Thread) -> bool {
     anybody() && SLOTS.iter().any(|slot| slot.thread.load(Ordering::Relaxed) == thread)
@@ -83,6 +88,11 @@ impl Slot {
     /// Since when the thread is held.
     pub(super) fn since(&self) -> u64 {
         self.since.load(Ordering::Relaxed)
+    }
+
+    /// Until when the thread is held.
+    fn until(&self) -> u64 {
+        self.since() + target_word(self.aim().0, target::BOUND).load(Ordering::Relaxed)
     }
 
     /// Gives the result. Under the lock; the thread is woken by [`Self::wake`].
@@ -180,10 +190,10 @@ const LOOKS: u32 = 2;
 /// Waits until the slot has a result, and frees it.
 fn wait(slot: &'static Slot, thread: *mut Thread, pc: u64) {
     let (t, side) = slot.aim();
-    let until = slot.since() + target_word(t, target::BOUND).load(Ordering::Relaxed);
+    let until = slot.until();
     let anyone = file::flags() & (flag::ANYBODY | flag::PLACES) != 0;
     let mut rest = FIRST_LOOK;
-    let mut quiet = 0;
+    let (mut quiet, mut stills) = (0, 0);
     loop {
         let now = file::now();
         if slot.word.load(Ordering::Acquire) == WAITING && now < until {
@@ -198,10 +208,15 @@ fn wait(slot: &'static Slot, thread: *mut Thread, pc: u64) {
         if slot.word.load(Ordering::Relaxed) == WAITING {
             // SAFETY: the lock is held.
             let come = unsafe { who::could_come(thread, 2 * t + 1 - side, anyone) };
+            // Held threads that wait for each other: nothing changes before the first of them is
+            // freed, so it need not use up its time.
+            // SAFETY: as above.
+            let still = come && is_first(slot) && unsafe { who::all_stand_still() };
             quiet = if come { 0 } else { quiet + 1 };
+            stills = if still { stills + 1 } else { 0 };
             if quiet >= LOOKS {
                 give_up(slot, t, (verdict::QUIESCENT, note::FREED_BY_QUIET));
-            } else if file::now() >= until {
+            } else if stills >= LOOKS || file::now() >= until {
                 give_up(slot, t, (verdict::NONE, note::FREED_BY_TIME));
             }
         }
@@ -215,6 +230,11 @@ fn wait(slot: &'static Slot, thread: *mut Thread, pc: u64) {
         filter::watch(false);
     }
     LOCK.release();
+}
+
+/// Whether of all held threads that of this slot is freed first. Under the lock.
+fn is_first(slot: &Slot) -> bool {
+    SLOTS.iter().all(|other| other.waiting().is_none() || other.until() >= slot.until())
 }
 
 /// Line 16, under the lock.
