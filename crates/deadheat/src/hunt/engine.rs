@@ -174,7 +174,7 @@ impl Hunt<'_> {
         let place = self.place(&folder)?;
         self.command(work, self.settings.setup.as_ref(), &place, number, "--setup")?;
         let command = &self.settings.command;
-        let time = Some(self.time());
+        let time = Some(self.time(&batch));
         let mut launch = match monitored {
             true => Launch::monitored(command, &trace, time),
             false => Launch::provoked(command, &trace, time),
@@ -186,15 +186,17 @@ impl Hunt<'_> {
     }
 
     /// The time that a re-run is given.
-    fn time(&self) -> Duration {
+    fn time(&self, batch: &Batch) -> Duration {
         let (end, took) = self.watched;
-        let ample = took.saturating_mul(TIMES_WATCHED).max(LEAST_TIME);
-        match self.settings.timeout {
+        // In the worst case its targets are waited for one after the other: it is to come as far.
+        let waits: Duration = batch.tries.iter().map(|one| one.bound).sum();
+        let own = match self.settings.timeout {
             Some(time) => time,
             // It never ends by itself: the time that the watched run was given is as good.
             None if end == End::TimedOut => took,
-            None => ample,
-        }
+            None => took.saturating_mul(TIMES_WATCHED).max(LEAST_TIME),
+        };
+        own + waits
     }
 
     fn plan(&mut self, batch: &Batch, armed: &[Target], flags: u64) -> Result<Plan, Failure> {
@@ -256,7 +258,12 @@ impl Hunt<'_> {
         let Some(flight) = work.flights.remove(&ended.key) else { return Ok(()) };
         let trace = flight.folder.join("run");
         let gate = flight.folder.join(format!("run{}", deadheat_core::gate::ENDING));
-        let outcome = outcome::read(&gate)?;
+        let mut outcome = outcome::read(&gate)?;
+        // What the program does when it is asked to end is of the hunt's making, unless the watched
+        // run was asked too.
+        if let Some(asked) = ended.asked.filter(|_| ended.stopped || self.watched.0 != End::TimedOut) {
+            outcome.forget_from(asked);
+        }
         let untaken = outcome.taken.is_none() && !ended.stopped;
         work.untaken = if untaken { work.untaken + 1 } else { 0 };
         let line = self.read(&flight, &ended, &outcome);
