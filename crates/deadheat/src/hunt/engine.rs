@@ -21,6 +21,7 @@ use super::pool::{Ended, Pool};
 use super::progress::{BETWEEN_CHANGES, Now, Progress};
 use super::proof::{Meeting, Teller, flags, milliseconds};
 use super::targets::{self, Target};
+use super::turns::Moments;
 use super::{finding, nominate, told};
 use crate::args::Common;
 use crate::child::{Apart, End, Launch};
@@ -209,7 +210,7 @@ impl Hunt<'_> {
             rows.push(Armed { sides, bound: one.bound });
         }
         let modules = self.teller.modules();
-        Ok(Plan { modules, targets: rows, flags, finds: FINDS, notes: NOTES, ..Plan::default() })
+        Ok(Plan { modules, targets: rows, flags, finds: FINDS, notes: NOTES, turns: true, ..Plan::default() })
     }
 
     /// The folder that a run works in.
@@ -303,7 +304,7 @@ impl Hunt<'_> {
             seconds: ended.took.as_secs_f64(),
             ..Provoked::default()
         };
-        let meeting = |target: usize, held, found| Meeting {
+        let meeting = |target: usize, held, moments, found| Meeting {
             run: ended.key,
             flags: flight.flags,
             outcome,
@@ -311,6 +312,7 @@ impl Hunt<'_> {
             target,
             bound_ms: milliseconds(flight.batch.tries[target].bound),
             held,
+            moments,
             found,
         };
         for (index, (state, one)) in outcome.targets.iter().zip(&flight.batch.tries).enumerate() {
@@ -319,7 +321,7 @@ impl Hunt<'_> {
             if verdict == Verdict::Race
                 && let [Some(first), Some(second)] = &state.found
             {
-                line.races.push(self.teller.race(&meeting(index, None, [first, second])));
+                line.races.push(self.teller.race(&meeting(index, None, state.moments, [first, second])));
             }
             line.targets.push(Tried {
                 id: flight.armed[index].id.clone(),
@@ -333,12 +335,13 @@ impl Hunt<'_> {
         }
         for find in &outcome.finds {
             let [held, other] = &find.found;
-            line.races.push(self.teller.race(&meeting(find.target, Some(find.side), [held, other])));
+            let meeting = meeting(find.target, Some(find.side), find.moments, [held, other]);
+            line.races.push(self.teller.race(&meeting));
         }
         line.races.iter().filter_map(told::group_of).for_each(|group| self.scheduler.prove(group));
         if let Some(cause) = finding::cause(ended, outcome, self.watched.0) {
             let stories = (0..outcome.targets.len()).map(|index| {
-                let mut told = meeting(index, None, [finding::nowhere(); 2]);
+                let mut told = meeting(index, None, Moments::default(), [finding::nowhere(); 2]);
                 told.bound_ms = milliseconds(flight.batch.tries[index].bound);
                 self.teller.story(&told)
             });
