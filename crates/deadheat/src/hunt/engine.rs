@@ -16,7 +16,7 @@ use super::folder::{Folder, Settings, copy_tree};
 use super::gatefile::{Armed, Plan};
 use super::log::{Line, Log, Provoked, Tried};
 use super::outcome::{self, Outcome};
-use super::plan::{Answer, Batch, Scheduler, Verdict};
+use super::plan::{Answer, Batch, Scheduler, Try, Verdict};
 use super::pool::{Ended, Pool};
 use super::progress::{BETWEEN_CHANGES, Now, Progress};
 use super::proof::{Meeting, Teller, flags, milliseconds};
@@ -190,7 +190,8 @@ impl Hunt<'_> {
     fn time(&self, batch: &Batch) -> Duration {
         let (end, took) = self.watched;
         // In the worst case its targets are waited for one after the other: it is to come as far.
-        let waits: Duration = batch.tries.iter().map(|one| one.bound).sum();
+        let wait = |one: &Try| if one.delay.is_some() { 2 * one.bound } else { one.bound };
+        let waits: Duration = batch.tries.iter().map(wait).sum();
         let own = match self.settings.timeout {
             Some(time) => time,
             // It never ends by itself: the time that the watched run was given is as good.
@@ -207,7 +208,7 @@ impl Hunt<'_> {
             let sides = target
                 .descriptors(&numbers)
                 .ok_or_else(|| Failure::input(format!("target {} cannot be armed", target.id)))?;
-            rows.push(Armed { sides, bound: one.bound });
+            rows.push(Armed { sides, bound: one.bound, delay: one.delay });
         }
         let modules = self.teller.modules();
         Ok(Plan { modules, targets: rows, flags, finds: FINDS, notes: NOTES, turns: true, ..Plan::default() })
@@ -330,8 +331,9 @@ impl Hunt<'_> {
                 verdict: verdict.name().to_owned(),
                 reached_ms: reached.map(|time| time.map(milliseconds)),
                 waited_ms: milliseconds(state.waited),
+                delay: state.delay,
             });
-            self.scheduler.answer(one.target, Answer { verdict, reached });
+            self.scheduler.answer(one.target, Answer { verdict, reached, delay: state.delay });
         }
         for find in &outcome.finds {
             let [held, other] = &find.found;
