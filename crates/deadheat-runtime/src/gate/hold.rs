@@ -66,6 +66,11 @@ pub(super) fn anybody() -> bool {
     TAKEN.load(Ordering::Acquire) != 0
 }
 
+/// Whether the thread is held and nothing has freed it yet. Under the lock.
+pub(super) fn waits(thread: *mut Thread) -> bool {
+    SLOTS.iter().any(|slot| slot.waiting().is_some_and(|(held, _)| held == thread))
+}
+
 /// Whether the thread is held.
 pub(super) fn holds(thread: *mut Thread) -> bool {
     anybody() && SLOTS.iter().any(|slot| slot.thread.load(Ordering::Relaxed) == thread)
@@ -90,6 +95,11 @@ impl Slot {
     /// Since when the thread is held.
     pub(super) fn since(&self) -> u64 {
         self.since.load(Ordering::Relaxed)
+    }
+
+    /// Until when the thread is held.
+    fn until(&self) -> u64 {
+        self.since() + target_word(self.aim().0, target::BOUND).load(Ordering::Relaxed)
     }
 
     /// How many turns were over when it was held and are now, as a word of the file.
@@ -217,9 +227,10 @@ impl Arrival<'_> {
     /// Waits until the slot has a result, and frees it.
     fn wait(&self, slot: &'static Slot, quiet: &sys::Quiet) -> u32 {
         let (t, side) = self.aim;
-        let until = self.since + target_word(t, target::BOUND).load(Ordering::Relaxed);
+        let until = slot.until();
         let anyone = file::flags() & (flag::ANYBODY | flag::PLACES) != 0;
         let mut next = FIRST_LOOK;
+        let mut stills = 0;
         let mut result = 0;
         let rest = || {
             let left = until.checked_sub(file::now())?;
@@ -231,10 +242,15 @@ impl Arrival<'_> {
         let look = || {
             // SAFETY: the lock is held.
             let come = unsafe { who::could_come(self.thread, 2 * t + 1 - side, anyone) };
+            // Held threads that wait for each other: nothing changes before the first of them is
+            // freed, so it need not use up its time.
+            // SAFETY: as above.
+            let still = come && is_first(slot) && unsafe { who::all_stand_still() };
+            stills = if still { stills + 1 } else { 0 };
             self.silent.set(if come { 0 } else { self.silent.get() + 1 });
             if self.silent.get() >= LOOKS {
                 Some(self.give_up(verdict::QUIESCENT, note::FREED_BY_QUIET))
-            } else if file::now() >= until {
+            } else if stills >= LOOKS || file::now() >= until {
                 Some(self.give_up(verdict::NONE, note::FREED_BY_TIME))
             } else {
                 quiet.is_wanted().then_some(SIGNALLED)
@@ -274,6 +290,11 @@ impl Arrival<'_> {
         }
         why as u32
     }
+}
+
+/// Whether of all held threads that of this slot is freed first. Under the lock.
+fn is_first(slot: &Slot) -> bool {
+    SLOTS.iter().all(|other| other.waiting().is_none() || other.until() >= slot.until())
 }
 
 /// Whether the thread that would be waited for is held in wait of this one. Under the lock.

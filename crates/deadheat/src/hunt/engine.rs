@@ -16,7 +16,7 @@ use super::folder::{Folder, Settings, copy_tree};
 use super::gatefile::{Armed, Plan};
 use super::log::{Line, Log, Provoked, Tried};
 use super::outcome::{self, Outcome};
-use super::plan::{Answer, Batch, Scheduler, Verdict};
+use super::plan::{Answer, Batch, Scheduler, Try, Verdict};
 use super::pool::{Ended, Pool};
 use super::progress::{BETWEEN_CHANGES, Now, Progress};
 use super::proof::{Meeting, Teller, flags, milliseconds};
@@ -178,7 +178,7 @@ impl Hunt<'_> {
         let place = self.place(&folder)?;
         self.command(work, self.settings.setup.as_ref(), &place, number, "--setup")?;
         let command = &self.settings.command;
-        let time = Some(self.time());
+        let time = Some(self.time(&batch));
         let mut launch = match monitored {
             true => Launch::monitored(command, &trace, time),
             false => Launch::provoked(command, &trace, time),
@@ -191,15 +191,18 @@ impl Hunt<'_> {
     }
 
     /// The time that a re-run is given.
-    fn time(&self) -> Duration {
+    fn time(&self, batch: &Batch) -> Duration {
         let (end, took) = self.watched;
-        let ample = took.saturating_mul(TIMES_WATCHED).max(LEAST_TIME);
-        match self.settings.timeout {
+        // In the worst case its targets are waited for one after the other: it is to come as far.
+        let wait = |one: &Try| if one.delay.is_some() { 2 * one.bound } else { one.bound };
+        let waits: Duration = batch.tries.iter().map(wait).sum();
+        let own = match self.settings.timeout {
             Some(time) => time,
             // It never ends by itself: the time that the watched run was given is as good.
             None if end == End::TimedOut => took,
-            None => ample,
-        }
+            None => took.saturating_mul(TIMES_WATCHED).max(LEAST_TIME),
+        };
+        own + waits
     }
 
     fn plan(&mut self, batch: &Batch, armed: &[Target], flags: u64) -> Result<Plan, Failure> {
@@ -263,7 +266,12 @@ impl Hunt<'_> {
         let trace = flight.folder.join("run");
         let gate = flight.folder.join(format!("run{}", deadheat_core::gate::ENDING));
         self.warden.end_left(ended.key, &work.pool.processes());
-        let outcome = outcome::read(&gate)?;
+        let mut outcome = outcome::read(&gate)?;
+        // What the program does when it is asked to end is of the hunt's making, unless the watched
+        // run was asked too.
+        if let Some(asked) = ended.asked.filter(|_| ended.stopped || self.watched.0 != End::TimedOut) {
+            outcome.forget_from(asked);
+        }
         self.check_build(&flight.armed, &outcome)?;
         let untaken = outcome.taken.is_none() && !ended.stopped;
         work.untaken = if untaken { work.untaken + 1 } else { 0 };

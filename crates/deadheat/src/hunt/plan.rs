@@ -4,8 +4,9 @@
 //! project's algorithms. Departures: a group is told apart by the race
 //! that a meeting proves too, so that a library's code called from two places is two groups; pairs
 //! that something ordered in the watched run are tried less often, since most of them are ordered
-//! in every run; a second wait may last as long as any, rather than twice the first; and a thread that was
-//! held with a lock for which the other waited lets the other come first the next time.
+//! in every run; a second wait may last as long as any, rather than twice the first; targets that are armed
+//! together share that time; and a thread that was held with a lock for which the other waited lets the other
+//! come first the next time.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::Duration;
@@ -272,7 +273,7 @@ impl Scheduler {
         let anybody = number as usize >= PER_RUN.len() && number + 1 == most;
         let one = |&target: &usize| {
             let row = &self.rows[target];
-            Try { target, bound: self.bound(row), delay: row.delay, loose: row.loose }
+            Try { target, bound: self.bound(row, taken.len()), delay: row.delay, loose: row.loose }
         };
         let tries = taken.iter().map(one).collect();
         taken.iter().for_each(|&target| self.rows[target].flying = true);
@@ -312,15 +313,18 @@ impl Scheduler {
         (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb)
     }
 
-    fn bound(&self, row: &Row) -> Duration {
+    /// How long a side is waited for in a run with so many targets.
+    fn bound(&self, row: &Row, armed: usize) -> Duration {
         let cap = self.watched.mul_f64(K).max(LEAST_CAP);
+        // First waits of all together need no longer than one that lasts as long as any.
+        let share = cap.div_f64(armed as f64);
         let first = match row.reached {
             Some([one, other]) => one.abs_diff(other).mul_f64(K) + SLACK,
-            None => self.watched.mul_f64(FIRST_WAIT).max(SLACK),
+            None => self.watched.mul_f64(FIRST_WAIT).min(share).max(SLACK),
         };
         match (row.tries, row.reached) {
             (0, _) => first.min(cap),
-            (_, None) => cap,
+            (_, None) => share.mul_f64(FEW as f64).max(SLACK).min(cap),
             (tries, Some(_)) => first.saturating_mul(1 << (tries - 1).min(16)).min(cap),
         }
     }
@@ -566,6 +570,17 @@ mod tests {
         let mut tiny = Scheduler::new(ms(2), TRIES, 0);
         tiny.add(&apart(1, Rank::Unordered)[0]);
         assert_eq!(tiny.next().expect("a batch").tries[0].bound, ms(50));
+    }
+
+    #[test]
+    fn many_targets_share_the_time_of_a_run() {
+        let mut scheduler = scheduler(&apart(32, Rank::Unordered));
+        let mut waits = Vec::new();
+        while let Some(batch) = scheduler.next() {
+            waits.push((batch.tries.len(), batch.tries[0].bound.as_millis()));
+            answer(&mut scheduler, &batch, Verdict::None);
+        }
+        assert_eq!(waits[..4], [(32, 50), (16, 375), (16, 375), (1, 1500)]);
     }
 
     #[test]
