@@ -26,6 +26,7 @@ mod descriptor;
 mod exit;
 mod file;
 mod fork;
+mod format;
 mod heap;
 mod jump;
 mod load;
