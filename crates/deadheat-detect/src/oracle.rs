@@ -75,7 +75,9 @@ impl<'a> Oracle<'a> {
             return false;
         }
         let common = one.address.max(other.address)..one.end().min(other.end());
-        common.into_iter().any(|byte| !(earlier..later).any(|between| revives(&self.events[..=between], byte)))
+        common
+            .into_iter()
+            .any(|byte| !(earlier..later).any(|between| revives(&self.events[..=between], byte)))
     }
 }
 
@@ -165,7 +167,9 @@ impl Edges<'_> {
 
     /// Whether the object at an address was forgotten between two events.
     fn forgotten(&self, object: u64, from: usize, to: usize) -> bool {
-        self.events[from..to].iter().any(|event| event.op == Op::Forget { object } || revives(event, object))
+        self.events[from..to]
+            .iter()
+            .any(|event| event.op == Op::Forget { object } || begins(event, object).is_some())
     }
 
     /// How often the thread of an event holds a lock just before it.
@@ -269,7 +273,7 @@ impl Edges<'_> {
             return heads;
         }
         for at in (0..index).rev() {
-            if revives(&self.events[at], read.address) {
+            if begins(&self.events[at], read.address).is_some() {
                 break;
             }
             let Some(write) = access(self.events, at).filter(|access| access.mode.writes()) else { continue };

@@ -94,9 +94,10 @@ impl Blocks {
         let cut = self.cut.into_iter();
         let blocks = self.by_kind[..BlockKind::Benign as usize].iter().flat_map(|blocks| {
             let before = blocks.range(..start).next_back();
-            before.into_iter().chain(blocks.range(start..end)).map(|(&at, entry)| {
-                (at, at.saturating_add(owned(at, entry.block.size, entry.block.kind)))
-            })
+            before
+                .into_iter()
+                .chain(blocks.range(start..end))
+                .map(|(&at, entry)| (at, at.saturating_add(owned(at, entry.block.size, entry.block.kind))))
         });
         for (from, to) in cut.chain(blocks) {
             let part = (from.max(start), to.min(end));

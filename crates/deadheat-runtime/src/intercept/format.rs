@@ -97,14 +97,8 @@ unsafe fn checked(
     (flag, size): (c_int, usize),
     (format, list): (*const c_char, *mut ArgumentList),
 ) -> c_int {
-    type Real = unsafe extern "C" fn(
-        *mut c_char,
-        usize,
-        c_int,
-        usize,
-        *const c_char,
-        *mut ArgumentList,
-    ) -> c_int;
+    type Real =
+        unsafe extern "C" fn(*mut c_char, usize, c_int, usize, *const c_char, *mut ArgumentList) -> c_int;
     // SAFETY: passed on.
     unsafe {
         formats(pc, to, room, format, list);
