@@ -22,6 +22,7 @@ macro_rules! intercept {
 
 mod barrier;
 mod condition;
+mod container;
 mod descriptor;
 mod exit;
 mod file;
