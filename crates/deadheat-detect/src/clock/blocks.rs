@@ -241,7 +241,7 @@ mod tests {
             blocks.lived(start, end, |from, to| parts.push((from, to)));
             parts
         };
-        assert_eq!(lived(&blocks, 56, 128), [(64, 96), (72, 80)]);
+        assert_eq!(lived(&blocks, 56, 128), [(64, 72), (80, 96), (72, 80)]);
         assert_eq!(lived(&blocks, 80, 90), [(80, 90)]);
         assert_eq!(lived(&blocks, 96, 128), []);
         blocks.remove(100, 4, BlockKind::Mapping);
