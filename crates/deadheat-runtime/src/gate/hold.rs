@@ -7,6 +7,7 @@
 //! Signals are kept from a thread in a slot; when one waits for it, it leaves the slot, lets the
 //! handler run, and comes anew.
 
+use core::cell::Cell;
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
@@ -109,7 +110,7 @@ pub(super) fn arrive(thread: *mut Thread, coming: &Coming, d: usize) {
     if reached.load(Ordering::Relaxed) == 0 {
         reached.store(file::now().max(1), Ordering::Relaxed);
     }
-    let arrival = Arrival { thread, coming, aim: (d / 2, d % 2), since: file::now() };
+    let arrival = Arrival { thread, coming, aim: (d / 2, d % 2), since: file::now(), silent: Cell::new(0) };
     let mut again = false;
     while arrival.come(&quiet, again) == SIGNALLED {
         // What the handlers do is seen: nothing of this hook is half done.
@@ -149,6 +150,8 @@ struct Arrival<'a> {
     coming: &'a Coming,
     aim: (usize, usize),
     since: u64,
+    /// How many looks in a row found nobody who could come.
+    silent: Cell<u32>,
 }
 
 impl Arrival<'_> {
@@ -185,6 +188,7 @@ impl Arrival<'_> {
         let living = unsafe { who::living() };
         if living < 2 {
             // Nobody else is there to come.
+            target_word(t, target::DELAY).store(0, Ordering::Relaxed);
             file::decide(t, verdict::QUIESCENT);
             return None;
         }
@@ -216,7 +220,6 @@ impl Arrival<'_> {
         let until = self.since + target_word(t, target::BOUND).load(Ordering::Relaxed);
         let anyone = file::flags() & (flag::ANYBODY | flag::PLACES) != 0;
         let mut next = FIRST_LOOK;
-        let mut silent = 0;
         let mut result = 0;
         let rest = || {
             let left = until.checked_sub(file::now())?;
@@ -228,15 +231,13 @@ impl Arrival<'_> {
         let look = || {
             // SAFETY: the lock is held.
             let come = unsafe { who::could_come(self.thread, 2 * t + 1 - side, anyone) };
-            silent = if come { 0 } else { silent + 1 };
-            if quiet.is_wanted() {
-                Some(SIGNALLED)
-            } else if silent >= LOOKS {
+            self.silent.set(if come { 0 } else { self.silent.get() + 1 });
+            if self.silent.get() >= LOOKS {
                 Some(self.give_up(verdict::QUIESCENT, note::FREED_BY_QUIET))
             } else if file::now() >= until {
                 Some(self.give_up(verdict::NONE, note::FREED_BY_TIME))
             } else {
-                None
+                quiet.is_wanted().then_some(SIGNALLED)
             }
         };
         slot.park.wait(&LOCK, rest, look, |why| {
@@ -253,12 +254,22 @@ impl Arrival<'_> {
         result
     }
 
+    /// The side, and the turn in which its thread took the first of its locks, as a delay.
+    fn locked(&self) -> u64 {
+        // SAFETY: the calling thread's own state.
+        let seat = unsafe { &(*self.thread).seat };
+        if seat.locks().len() == 0 { 0 } else { u64::from(seat.locked_in) << 1 | self.aim.1 as u64 }
+    }
+
     /// Line 16, under the lock: what is decided, and the note that says why the thread goes on.
     fn give_up(&self, what: u64, why: u64) -> u32 {
         let (t, _) = self.aim;
         if target_word(t, target::VERDICT).load(Ordering::Relaxed) == verdict::OPEN {
             let waited = file::now().saturating_sub(self.since);
             target_word(t, target::WAITED).fetch_add(waited, Ordering::Relaxed);
+            if what == verdict::QUIESCENT {
+                target_word(t, target::DELAY).store(self.locked(), Ordering::Relaxed);
+            }
             file::decide(t, what);
         }
         why as u32
@@ -277,4 +288,4 @@ fn crosses(thread: *mut Thread, other: usize) -> bool {
 const FIRST_LOOK: u64 = 1_000_000;
 const LONGEST_REST: u64 = 16_000_000;
 /// How many looks in a row must find nobody.
-const LOOKS: u32 = 2;
+pub(super) const LOOKS: u32 = 2;

@@ -45,6 +45,15 @@ fn locked<R>(body: impl FnOnce() -> R) -> R {
 /// Whether there is a gate file.
 static ON: AtomicU32 = AtomicU32::new(0);
 
+/// Whether memory and string functions are seen inside.
+static PARTS: AtomicU32 = AtomicU32::new(0);
+
+/// Whether what a memory or string function touches are many accesses, one for each word.
+#[inline]
+pub(crate) fn sees_parts() -> bool {
+    PARTS.load(Ordering::Relaxed) != 0
+}
+
 /// Whether a gate file is in use.
 #[inline(always)]
 pub(crate) fn on() -> bool {
@@ -70,6 +79,8 @@ pub(crate) fn open(path: &core::ffi::CStr, filtered: bool) -> bool {
     }
     filter::set_idle(filtered && !turns::kept());
     filter::want_frames(file::wants_frames());
+    turns::open();
+    PARTS.store(u32::from(file::flags() & flag::PARTS != 0), Ordering::Relaxed);
     ON.store(1, Ordering::Release);
     true
 }
@@ -160,8 +171,8 @@ pub(crate) unsafe fn event(thread: *mut Thread, pc: u64, op: &Op) {
             if order::wanted() {
                 order::step(thread, pc);
             }
-            if turns::kept() && turns::is_turn(op) {
-                turns::wait(thread);
+            if turns::wanted() && turns::is_turn(op) {
+                turns::before(thread);
             }
         }
         if turns::is_turn(op) {
@@ -236,13 +247,13 @@ pub(crate) fn freed(pc: usize, address: u64, size: impl FnOnce() -> u64) {
 /// name, and a turn.
 #[inline]
 pub(crate) fn before_lock(pc: usize) {
-    if on() && (order::wanted() || turns::kept()) {
+    if on() && (order::wanted() || turns::wanted()) {
         idle(|thread| {
             if order::wanted() {
                 order::step(thread, pc as u64);
             }
-            if turns::kept() {
-                turns::wait(thread);
+            if turns::wanted() {
+                turns::before(thread);
             }
         });
     }

@@ -16,6 +16,7 @@ use crate::exit::{Context, Exit, Failure};
 use crate::hunt::engine::{Hunt, Limits};
 use crate::hunt::folder::{self, Folder, Settings};
 use crate::hunt::gate::Gate;
+use crate::hunt::gatefile::Plan;
 use crate::hunt::log::{self, Line, Log, Watched};
 use crate::hunt::nominate::{Nominated, nominate};
 use crate::hunt::plan::{Scheduler, TRIES};
@@ -33,8 +34,19 @@ const LONG: Duration = Duration::from_secs(20);
 /// The part of the budget that the watched run may take: the rest is for re-runs.
 const PART_OF_BUDGET: u32 = 2;
 /// What a hunt keeps in its folder; `--resume` goes on with it as it is.
-const OF_A_NEW_HUNT: [&str; 10] =
-    ["output", "targets", "partition", "seed", "tries", "timeout", "isolate", "setup", "teardown", "order"];
+const OF_A_NEW_HUNT: [&str; 11] = [
+    "output",
+    "targets",
+    "partition",
+    "seed",
+    "tries",
+    "timeout",
+    "isolate",
+    "setup",
+    "teardown",
+    "order",
+    "no_fold_memory",
+];
 
 /// What to hunt, and how.
 #[derive(clap::Args)]
@@ -82,6 +94,9 @@ pub(crate) struct Args {
     /// Run this shell command after each run
     #[arg(long, value_name = "CMD")]
     teardown: Option<String>,
+    /// See inside memory and string functions: each word that they touch is an access of its own
+    #[arg(long)]
+    no_fold_memory: bool,
     /// Show the output of re-runs
     #[arg(long)]
     show_output: bool,
@@ -112,6 +127,7 @@ impl Args {
             isolate: false,
             setup: None,
             teardown: None,
+            no_fold_memory: false,
             show_output: false,
             order: order::Options::default(),
             telling,
@@ -252,6 +268,7 @@ fn begin(args: &Args, warden: &Warden, common: &Common) -> Result<Begun, Failure
         isolate: args.isolate,
         setup: args.setup.clone(),
         teardown: args.teardown.clone(),
+        no_fold_memory: args.no_fold_memory,
     };
     let order = Order::read(&args.order, &program)?;
     let folder = Folder::make(&args.output, &settings)?;
@@ -296,7 +313,9 @@ fn watch(
     common: &Common,
 ) -> Result<First, Failure> {
     shell(settings.setup.as_ref(), settings, warden, "--setup")?;
-    let gate = order.map(|order| Gate::write(&order.plan(), &folder.trace())).transpose()?;
+    let plan = Plan { flags: settings.flags(), ..order.map(Order::plan).unwrap_or_default() };
+    let wanted = order.is_some() || plan.flags != 0;
+    let gate = wanted.then(|| Gate::write(&plan, &folder.trace())).transpose()?;
     let time = settings.timeout.or(args.budget.map(|budget| budget / PART_OF_BUDGET));
     let mut launch = match gate {
         Some(_) => Launch::monitored(&settings.command, &folder.trace(), time),

@@ -169,7 +169,7 @@ impl Hunt<'_> {
             batch.tries.iter().map(|one| self.targets[one.target].loosened(one.loose)).collect();
         let monitored = batch.number == 1 && self.monitored < FEEDBACK_RUNS;
         self.monitored += u64::from(monitored);
-        let flags = flags(batch.anybody, monitored);
+        let flags = flags(batch.anybody, monitored) | self.settings.flags();
         let trace = folder.join("run");
         let plan = self.plan(&batch, &armed, flags)?;
         let mut gate = trace.clone().into_os_string();
@@ -209,7 +209,7 @@ impl Hunt<'_> {
             let sides = target
                 .descriptors(&numbers)
                 .ok_or_else(|| Failure::input(format!("target {} cannot be armed", target.id)))?;
-            rows.push(Armed { sides, bound: one.bound });
+            rows.push(Armed { sides, bound: one.bound, delay: one.delay });
         }
         let modules = self.teller.modules();
         Ok(Plan { modules, targets: rows, flags, finds: FINDS, notes: NOTES, turns: true, ..Plan::default() })
@@ -345,8 +345,9 @@ impl Hunt<'_> {
                 verdict: verdict.name().to_owned(),
                 reached_ms: reached.map(|time| time.map(milliseconds)),
                 waited_ms: milliseconds(state.waited),
+                delay: state.delay,
             });
-            self.scheduler.answer(one.target, Answer { verdict, reached });
+            self.scheduler.answer(one.target, Answer { verdict, reached, delay: state.delay });
         }
         for find in &outcome.finds {
             let [held, other] = &find.found;

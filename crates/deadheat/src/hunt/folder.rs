@@ -6,6 +6,7 @@ use std::io::{BufWriter, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use deadheat_core::gate::flag;
 use serde::{Deserialize, Serialize};
 
 use super::progress::Advice;
@@ -48,6 +49,15 @@ pub(crate) struct Settings {
     pub(crate) setup: Option<String>,
     /// What is run after each run.
     pub(crate) teardown: Option<String>,
+    /// Whether memory functions are seen inside.
+    pub(crate) no_fold_memory: bool,
+}
+
+impl Settings {
+    /// The flags that every run's gate file has.
+    pub(crate) fn flags(&self) -> u64 {
+        if self.no_fold_memory { flag::PARTS } else { 0 }
+    }
 }
 
 impl Settings {
