@@ -4,11 +4,10 @@
 mod common;
 
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 
-use common::{deadheat, have, ok, said};
-use serde_json::Value;
+use common::hunting::{build, built, lines, proved, run};
+use common::{deadheat, ok, said};
 
 const COUNTER: &str = "#include <pthread.h>
 #include <stdio.h>
@@ -70,43 +69,6 @@ int main(void) {
     return seen - 1;
 }
 ";
-
-/// A folder of its own, with a program in it.
-fn built(name: &str, source: &str) -> Option<PathBuf> {
-    if !have("gcc") {
-        return None;
-    }
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("hunt").join(name);
-    let _ = fs::remove_dir_all(&folder);
-    fs::create_dir_all(&folder).expect("a folder for the test");
-    build(&folder, source);
-    Some(folder)
-}
-
-fn build(folder: &Path, source: &str) {
-    fs::write(folder.join("p.c"), source).expect("written");
-    let arguments = ["cc", "-O1", "-g", "-pthread", "p.c", "-o", "p"];
-    ok(deadheat().env("DEADHEAT_CC", "gcc").args(arguments), folder);
-}
-
-/// Runs `deadheat` with no input.
-fn run(folder: &Path, arguments: &[&str]) -> Output {
-    let mut command = deadheat();
-    command.args(arguments).stdin(Stdio::null());
-    common::output(&mut command, folder)
-}
-
-fn lines(path: &Path) -> Vec<Value> {
-    let text = fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
-}
-
-/// The ids that a report proves.
-fn proved(folder: &Path) -> Vec<String> {
-    let report = lines(&folder.join("report.jsonl"));
-    let races = report.iter().filter(|line| line["type"] == "race" && line["grade"] == "proved");
-    races.map(|race| race["id"].as_str().expect("an id").to_owned()).collect()
-}
 
 #[test]
 fn a_race_is_proved_and_told() {
