@@ -4,10 +4,12 @@
 mod common;
 
 use std::fs;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use common::hunting::{build, built, lines, proved, run};
 use common::{deadheat, ok, said};
+use serde_json::Value;
 
 const COUNTER: &str = "#include <pthread.h>
 #include <stdio.h>
@@ -289,7 +291,8 @@ fn memory_functions_are_one_access_or_seen_inside() {
     assert_eq!(targets, [(8, 14)]);
     assert_eq!(proved[0]["size"], 8);
     // A replay sees inside too: folded, the call has no fourteenth access.
-    let witness = format!("parts/report.jsonl#{}", self::proved(&folder.join("parts"))[0]);
+    let ids = self::proved(&folder.join("parts"));
+    let witness = format!("parts/report.jsonl#{}", ids.first().expect("a proof"));
     let output = run(&folder, &["replay", &witness, "--", "./p"]);
     assert_eq!(output.status.code(), Some(66), "{}", said(&output));
 }
