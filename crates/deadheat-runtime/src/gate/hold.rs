@@ -7,6 +7,7 @@
 //! Signals are kept from a thread in a slot; when one waits for it, it leaves the slot, lets the
 //! handler run, and comes anew.
 
+use core::cell::Cell;
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
@@ -119,7 +120,7 @@ pub(super) fn arrive(thread: *mut Thread, coming: &Coming, d: usize) {
     if reached.load(Ordering::Relaxed) == 0 {
         reached.store(file::now().max(1), Ordering::Relaxed);
     }
-    let arrival = Arrival { thread, coming, aim: (d / 2, d % 2), since: file::now() };
+    let arrival = Arrival { thread, coming, aim: (d / 2, d % 2), since: file::now(), silent: Cell::new(0) };
     let mut again = false;
     while arrival.come(&quiet, again) == SIGNALLED {
         // What the handlers do is seen: nothing of this hook is half done.
@@ -159,6 +160,8 @@ struct Arrival<'a> {
     coming: &'a Coming,
     aim: (usize, usize),
     since: u64,
+    /// How many looks in a row found nobody who could come.
+    silent: Cell<u32>,
 }
 
 impl Arrival<'_> {
@@ -227,7 +230,7 @@ impl Arrival<'_> {
         let until = slot.until();
         let anyone = file::flags() & (flag::ANYBODY | flag::PLACES) != 0;
         let mut next = FIRST_LOOK;
-        let (mut silent, mut stills) = (0, 0);
+        let mut stills = 0;
         let mut result = 0;
         let rest = || {
             let left = until.checked_sub(file::now())?;
@@ -243,16 +246,14 @@ impl Arrival<'_> {
             // freed, so it need not use up its time.
             // SAFETY: as above.
             let still = come && is_first(slot) && unsafe { who::all_stand_still() };
-            silent = if come { 0 } else { silent + 1 };
             stills = if still { stills + 1 } else { 0 };
-            if quiet.is_wanted() {
-                Some(SIGNALLED)
-            } else if silent >= LOOKS {
+            self.silent.set(if come { 0 } else { self.silent.get() + 1 });
+            if self.silent.get() >= LOOKS {
                 Some(self.give_up(verdict::QUIESCENT, note::FREED_BY_QUIET))
             } else if stills >= LOOKS || file::now() >= until {
                 Some(self.give_up(verdict::NONE, note::FREED_BY_TIME))
             } else {
-                None
+                quiet.is_wanted().then_some(SIGNALLED)
             }
         };
         slot.park.wait(&LOCK, rest, look, |why| {

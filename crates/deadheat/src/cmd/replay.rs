@@ -76,8 +76,8 @@ fn bound(witness: &Witness) -> Duration {
 }
 
 fn flags(witness: &Witness) -> u64 {
-    let anybody = witness.flags.iter().any(|name| name == "anybody");
-    flag::WATCH | flag::CALLS | if anybody { flag::ANYBODY } else { 0 }
+    let set = |name: &str, flag| if witness.flags.iter().any(|known| known == name) { flag } else { 0 };
+    flag::WATCH | flag::CALLS | set("anybody", flag::ANYBODY) | set("parts", flag::PARTS)
 }
 
 /// Runs the program until the two have met, as often as asked.

@@ -103,6 +103,8 @@ struct Row {
     reached: Option<[Duration; 2]>,
     delay: Option<Delay>,
     last: Option<Verdict>,
+    /// The sides that were not there in the latest run, if the target was lost in it.
+    loose: [bool; 2],
 }
 
 /// Targets that share a race.
@@ -122,6 +124,8 @@ pub(crate) struct Try {
     pub(crate) bound: Duration,
     /// The side that is not to come first.
     pub(crate) delay: Option<Delay>,
+    /// The sides that were not there in the latest run: they are matched by their code alone.
+    pub(crate) loose: [bool; 2],
 }
 
 /// What one run is to try.
@@ -221,6 +225,7 @@ impl Scheduler {
             reached: None,
             delay: None,
             last: None,
+            loose: [false; 2],
         });
         self.groups[group].members += 1;
         true
@@ -266,11 +271,11 @@ impl Scheduler {
         due.retain(|&index| self.rows[index].tries == number);
         let taken = self.choose(&due, room);
         let anybody = number as usize >= PER_RUN.len() && number + 1 == most;
-        let tries = taken.iter().map(|&target| {
+        let one = |&target: &usize| {
             let row = &self.rows[target];
-            Try { target, bound: self.bound(row, taken.len()), delay: row.delay }
-        });
-        let tries = tries.collect();
+            Try { target, bound: self.bound(row, taken.len()), delay: row.delay, loose: row.loose }
+        };
+        let tries = taken.iter().map(one).collect();
         taken.iter().for_each(|&target| self.rows[target].flying = true);
         Some(Batch { tries, number, anybody })
     }
@@ -345,6 +350,8 @@ impl Scheduler {
             }
         }
         row.last = Some(answer.verdict);
+        let lost = answer.verdict == Verdict::Lost;
+        row.loose = answer.reached.map(|reached| lost && reached.is_none());
     }
 
     /// A meeting proved the race of this group, perhaps at another target than one of its own.
@@ -601,6 +608,20 @@ mod tests {
             scheduler.answer(0, Answer { verdict: Verdict::Quiescent, reached: NOWHERE, delay });
         }
         assert_eq!((delays, scheduler.next()), (vec![None, Some(1), Some(0)], None));
+    }
+
+    #[test]
+    fn a_side_that_was_not_there_is_matched_loosely_next() {
+        let mut scheduler = scheduler(&apart(1, Rank::Unordered));
+        let reached = [Some(SECOND), None];
+        for (verdict, loose) in [(Verdict::None, [false; 2]), (Verdict::Lost, [false, true])] {
+            let batch = scheduler.next().expect("a batch");
+            assert_eq!(batch.tries[0].loose, [false; 2]);
+            scheduler.answer(batch.tries[0].target, Answer { verdict, reached, delay: None });
+            let next = scheduler.rows[0].loose;
+            assert_eq!(next, loose, "{verdict:?}");
+        }
+        assert_eq!(scheduler.next().expect("a batch").tries[0].loose, [false, true]);
     }
 
     #[test]

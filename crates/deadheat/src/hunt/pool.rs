@@ -83,6 +83,11 @@ impl Pool {
         self.running.len()
     }
 
+    /// The processes of the runs under way.
+    pub(crate) fn processes(&self) -> Vec<Pid> {
+        self.running.iter().map(|run| run.child).collect()
+    }
+
     /// The signal that asked us to end, if one did.
     pub(crate) fn interrupted(&self) -> Option<Signal> {
         self.interrupted
@@ -103,7 +108,7 @@ impl Pool {
             let nowhere = std::fs::File::options().write(true).open("/dev/null").context(what)?;
             launch.apart.output = Some(OwnedFd::from(nowhere));
         }
-        launch.apart.group = true;
+        launch.apart.session = true;
         let started = Instant::now();
         let child = self.caught.start(program, &launch)?;
         let deadline = launch.timeout.map(|time| started + time);
@@ -162,7 +167,7 @@ impl Pool {
     fn listen(&mut self, until: Option<Instant>) -> nix::Result<()> {
         let interrupted = &mut self.interrupted;
         self.caught.wait(until, |signal, _| {
-            if !matches!(signal, Signal::SIGUSR1 | Signal::SIGUSR2) {
+            if child::asks_to_end(signal) {
                 *interrupted = Some(signal);
             }
         })

@@ -231,7 +231,8 @@ impl Teller {
 
     /// What a replay needs, and what happened around the meeting.
     fn witness(&self, meeting: &Meeting<'_>, race: &Race, places: &[String]) -> Value {
-        let flags = [(flag::CUT, "cut"), (flag::WATCH, "watch"), (flag::ANYBODY, "anybody")];
+        let flags =
+            [(flag::CUT, "cut"), (flag::WATCH, "watch"), (flag::ANYBODY, "anybody"), (flag::PARTS, "parts")];
         let flags: Vec<&str> =
             flags.iter().filter(|(bit, _)| meeting.flags & bit != 0).map(|(_, name)| *name).collect();
         let accesses = meeting.found.map(|found| {
