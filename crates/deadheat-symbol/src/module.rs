@@ -93,7 +93,7 @@ impl Module {
     }
 
     /// The local variable whose address a hook is called with at a code address.
-    pub(crate) fn local(&mut self, address: u64, offset: u64, size: u64) -> Option<LocalVariable> {
+    pub(crate) fn local(&mut self, address: u64, offset: i64, size: u64) -> Option<LocalVariable> {
         if self.image.object().architecture() != Architecture::X86_64 {
             return None;
         }
@@ -149,9 +149,7 @@ impl Module {
                 .filter(|symbol| symbol.address == at)
                 .map(|symbol| symbol.name.to_owned())
         };
-        let mut found = Vec::new();
-        ranges.iter().for_each(|range| calls::calls(&image, range, &name, &mut found));
-        Ok(found)
+        Ok(calls::calls(&image, &ranges, &name))
     }
 
     /// Whether there is machine code at an address.

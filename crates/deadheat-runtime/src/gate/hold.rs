@@ -3,27 +3,31 @@
 //!
 //! Invariant: a slot's thread stands in its hook from the slot's filling, under the lock, until its
 //! result is given, under the lock, too. So whoever finds a slot without a result has a thread
-//! before him that has not yet made its access, and is not blocked.
+//! before him that has not yet made its access, and is not blocked: not in a handler either.
+//! Signals are kept from a thread in a slot; when one waits for it, it leaves the slot, lets the
+//! handler run, and comes anew.
 
+use core::cell::Cell;
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 use deadheat_core::gate::{MAX_HELD, descriptor, flag, head, note, target, verdict};
 
 use super::file::{self, descriptor_word, target_word};
-use super::{Coming, LOCK, filter, meet, who};
+use super::park::Park;
+use super::{Coming, LOCK, filter, meet, turns, who};
 use crate::hot::thread::Thread;
 use crate::sys;
 
-/// The slot's thread waits.
-const WAITING: u32 = 0;
+/// The result of one who leaves its slot for a signal; no note has this number.
+const SIGNALLED: u32 = 1 << 8;
 
 /// A held thread.
 pub(super) struct Slot {
     /// Null: nobody.
     thread: AtomicPtr<Thread>,
-    /// What the thread waits on: [`WAITING`], or the note that says why it goes on.
-    word: AtomicU32,
+    /// Where the thread waits; the result is the note that says why it goes on, or [`SIGNALLED`].
+    pub(super) park: Park,
     target: AtomicU32,
     side: AtomicU32,
     /// The held access: in the holding thread's own memory, valid while the slot is taken.
@@ -32,19 +36,22 @@ pub(super) struct Slot {
     pub(super) first: AtomicU64,
     pub(super) end: AtomicU64,
     since: AtomicU64,
+    /// How many turns were over then.
+    turns: AtomicU64,
 }
 
 impl Slot {
     const fn free() -> Slot {
         Slot {
             thread: AtomicPtr::new(null_mut()),
-            word: AtomicU32::new(WAITING),
+            park: Park::new(),
             target: AtomicU32::new(0),
             side: AtomicU32::new(0),
             coming: AtomicPtr::new(null_mut()),
             first: AtomicU64::new(0),
             end: AtomicU64::new(0),
             since: AtomicU64::new(0),
+            turns: AtomicU64::new(0),
         }
     }
 }
@@ -59,6 +66,11 @@ pub(super) fn anybody() -> bool {
     TAKEN.load(Ordering::Acquire) != 0
 }
 
+/// Whether the thread is held and nothing has freed it yet. Under the lock.
+pub(super) fn waits(thread: *mut Thread) -> bool {
+    SLOTS.iter().any(|slot| slot.waiting().is_some_and(|(held, _)| held == thread))
+}
+
 /// Whether the thread is held.
 pub(super) fn holds(thread: *mut Thread) -> bool {
     anybody() && SLOTS.iter().any(|slot| slot.thread.load(Ordering::Relaxed) == thread)
@@ -68,7 +80,7 @@ impl Slot {
     /// The held thread and its access, as long as no result is given. Under the lock.
     pub(super) fn waiting(&self) -> Option<(*mut Thread, &Coming)> {
         let thread = self.thread.load(Ordering::Relaxed);
-        if thread.is_null() || self.word.load(Ordering::Relaxed) != WAITING {
+        if !self.park.is_waiting() {
             return None;
         }
         // SAFETY: by the invariant the holding thread stands in `hold`, which owns the access.
@@ -85,14 +97,14 @@ impl Slot {
         self.since.load(Ordering::Relaxed)
     }
 
-    /// Gives the result. Under the lock; the thread is woken by [`Self::wake`].
-    pub(super) fn give(&self, why: u64) {
-        self.word.store(why as u32, Ordering::Release);
+    /// Until when the thread is held.
+    fn until(&self) -> u64 {
+        self.since() + target_word(self.aim().0, target::BOUND).load(Ordering::Relaxed)
     }
 
-    /// Wakes the held thread.
-    pub(super) fn wake(&self) {
-        sys::futex_wake(&self.word);
+    /// How many turns were over when it was held and are now, as a word of the file.
+    pub(super) fn turns(&self) -> u64 {
+        self.turns.load(Ordering::Relaxed) | turns::count() << 32
     }
 }
 
@@ -103,64 +115,186 @@ fn slot_of(t: usize, side: usize) -> Option<&'static Slot> {
 
 /// A thread comes to the access of descriptor `d`, for the time that the descriptor means.
 pub(super) fn arrive(thread: *mut Thread, coming: &Coming, d: usize) {
-    let (t, side) = (d / 2, d % 2);
+    let quiet = sys::Quiet::new();
+    let reached = descriptor_word(d, descriptor::REACHED);
+    if reached.load(Ordering::Relaxed) == 0 {
+        reached.store(file::now().max(1), Ordering::Relaxed);
+    }
+    let arrival = Arrival { thread, coming, aim: (d / 2, d % 2), since: file::now(), silent: Cell::new(0) };
+    let mut again = false;
+    while arrival.come(&quiet, again) == SIGNALLED {
+        // What the handlers do is seen: nothing of this hook is half done.
+        // SAFETY: the calling thread's own state.
+        unsafe { (*thread).busy = 0 };
+        quiet.let_come();
+        // SAFETY: as above.
+        unsafe { (*thread).busy = 1 };
+        again = true;
+    }
+    file::cut_if_done();
+}
+
+/// A thread comes to an access of descriptor `d`, which nobody is held for.
+pub(super) fn come_by(thread: *mut Thread, coming: &Coming, d: usize) {
+    let _quiet = sys::Quiet::new();
     LOCK.acquire();
     let reached = descriptor_word(d, descriptor::REACHED);
     if reached.load(Ordering::Relaxed) == 0 {
         reached.store(file::now().max(1), Ordering::Relaxed);
     }
-    if target_word(t, target::VERDICT).load(Ordering::Relaxed) != verdict::OPEN {
-        return LOCK.release();
-    }
-    if let Some(slot) = slot_of(t, 1 - side) {
-        // Line 11: the other side is pending, and the target is undecided.
-        return meet::meet(slot, thread, coming);
-    }
-    if slot_of(t, side).is_some() {
-        // Line 10: this side was published by another thread at the same instruction.
-        return LOCK.release();
-    }
-    match take_slot(thread, coming, (t, side)) {
-        Some(slot) => {
-            LOCK.release();
-            wait(slot, thread, coming.pc);
+    match slot_of(d / 2, 1 - d % 2) {
+        Some(slot)
+            if slot
+                .waiting()
+                .is_some_and(|(held, first)| held != thread && meet::conflict(first, coming)) =>
+        {
+            meet::meet(slot, thread, coming);
         }
-        None => {
-            file::note(note::NOT_HELD, (t, side), thread, coming.pc);
-            LOCK.release();
-        }
+        _ => LOCK.release(),
     }
-    file::cut_if_done();
 }
 
-/// Takes a slot for the thread, if it may be held. Under the lock.
-fn take_slot(thread: *mut Thread, coming: &Coming, (t, side): (usize, usize)) -> Option<&'static Slot> {
-    // SAFETY: the lock is held.
-    let living = unsafe { who::living() };
-    if living < 2 {
-        // Nobody else is there to come.
-        file::decide(t, verdict::QUIESCENT);
-        return None;
+/// A thread before an access that it may be held at.
+struct Arrival<'a> {
+    thread: *mut Thread,
+    coming: &'a Coming,
+    aim: (usize, usize),
+    since: u64,
+    /// How many looks in a row found nobody who could come.
+    silent: Cell<u32>,
+}
+
+impl Arrival<'_> {
+    /// Meets who is held for the other side, or is held; `again`: after a signal. Gives why the
+    /// thread goes on, 0 if it was not held.
+    fn come(&self, quiet: &sys::Quiet, again: bool) -> u32 {
+        let (t, side) = self.aim;
+        LOCK.acquire();
+        if target_word(t, target::VERDICT).load(Ordering::Relaxed) != verdict::OPEN {
+            LOCK.release();
+        } else if let Some(slot) = slot_of(t, 1 - side) {
+            // Line 11: the other side is pending, and the target is undecided.
+            meet::meet(slot, self.thread, self.coming);
+        } else if slot_of(t, side).is_some() {
+            // Line 10: this side was published by another thread at the same instruction.
+            LOCK.release();
+        } else if let Some(slot) = self.take_slot() {
+            if !again {
+                file::note(note::HELD, self.aim, self.thread, self.coming.pc);
+            }
+            LOCK.release();
+            return self.wait(slot, quiet);
+        } else {
+            file::note(note::NOT_HELD, self.aim, self.thread, self.coming.pc);
+            LOCK.release();
+        }
+        0
     }
-    let free = SLOTS.iter().find(|slot| slot.thread.load(Ordering::Relaxed).is_null());
-    let held = TAKEN.load(Ordering::Relaxed) as usize;
-    let Some(slot) = free.filter(|_| held + 2 <= living && !crosses(thread, 2 * t + 1 - side)) else {
-        file::decide(t, verdict::BUSY);
-        return None;
-    };
-    slot.target.store(t as u32, Ordering::Relaxed);
-    slot.side.store(side as u32, Ordering::Relaxed);
-    slot.coming.store((&raw const *coming).cast_mut(), Ordering::Relaxed);
-    slot.first.store(coming.access.address, Ordering::Relaxed);
-    slot.end.store(coming.access.end(), Ordering::Relaxed);
-    slot.since.store(file::now(), Ordering::Relaxed);
-    slot.word.store(WAITING, Ordering::Relaxed);
-    slot.thread.store(thread, Ordering::Release);
-    TAKEN.fetch_add(1, Ordering::AcqRel);
-    filter::watch(true);
-    target_word(t, target::HELD).store(side as u64 + 1, Ordering::Relaxed);
-    file::note(note::HELD, (t, side), thread, coming.pc);
-    Some(slot)
+
+    /// Takes a slot for the thread, if it may be held. Under the lock.
+    fn take_slot(&self) -> Option<&'static Slot> {
+        let (t, side) = self.aim;
+        // SAFETY: the lock is held.
+        let living = unsafe { who::living() };
+        if living < 2 {
+            // Nobody else is there to come.
+            target_word(t, target::DELAY).store(0, Ordering::Relaxed);
+            file::decide(t, verdict::QUIESCENT);
+            return None;
+        }
+        let free = SLOTS.iter().find(|slot| slot.park.is_free());
+        let held = TAKEN.load(Ordering::Relaxed) as usize;
+        let Some(slot) = free.filter(|_| held + 2 <= living && !crosses(self.thread, 2 * t + 1 - side))
+        else {
+            file::decide(t, verdict::BUSY);
+            return None;
+        };
+        slot.target.store(t as u32, Ordering::Relaxed);
+        slot.side.store(side as u32, Ordering::Relaxed);
+        slot.coming.store((&raw const *self.coming).cast_mut(), Ordering::Relaxed);
+        slot.first.store(self.coming.access.address, Ordering::Relaxed);
+        slot.end.store(self.coming.access.end(), Ordering::Relaxed);
+        slot.since.store(self.since, Ordering::Relaxed);
+        slot.turns.store(turns::count(), Ordering::Relaxed);
+        slot.thread.store(self.thread, Ordering::Release);
+        slot.park.take();
+        TAKEN.fetch_add(1, Ordering::AcqRel);
+        filter::watch(true);
+        target_word(t, target::HELD).store(side as u64 + 1, Ordering::Relaxed);
+        Some(slot)
+    }
+
+    /// Waits until the slot has a result, and frees it.
+    fn wait(&self, slot: &'static Slot, quiet: &sys::Quiet) -> u32 {
+        let (t, side) = self.aim;
+        let until = slot.until();
+        let anyone = file::flags() & (flag::ANYBODY | flag::PLACES) != 0;
+        let mut next = FIRST_LOOK;
+        let mut stills = 0;
+        let mut result = 0;
+        let rest = || {
+            let left = until.checked_sub(file::now())?;
+            let time = next.min(left);
+            next = (next * 2).min(LONGEST_REST);
+            Some(time)
+        };
+        // The guard: only an undecided target is given up, and only while it is undecided.
+        let look = || {
+            // SAFETY: the lock is held.
+            let come = unsafe { who::could_come(self.thread, 2 * t + 1 - side, anyone) };
+            // Held threads that wait for each other: nothing changes before the first of them is
+            // freed, so it need not use up its time.
+            // SAFETY: as above.
+            let still = come && is_first(slot) && unsafe { who::all_stand_still() };
+            stills = if still { stills + 1 } else { 0 };
+            self.silent.set(if come { 0 } else { self.silent.get() + 1 });
+            if self.silent.get() >= LOOKS {
+                Some(self.give_up(verdict::QUIESCENT, note::FREED_BY_QUIET))
+            } else if stills >= LOOKS || file::now() >= until {
+                Some(self.give_up(verdict::NONE, note::FREED_BY_TIME))
+            } else {
+                quiet.is_wanted().then_some(SIGNALLED)
+            }
+        };
+        slot.park.wait(&LOCK, rest, look, |why| {
+            result = why;
+            if why != SIGNALLED {
+                file::note(u64::from(why), self.aim, self.thread, self.coming.pc);
+            }
+            target_word(t, target::HELD).store(0, Ordering::Relaxed);
+            slot.thread.store(null_mut(), Ordering::Release);
+            if TAKEN.fetch_sub(1, Ordering::AcqRel) == 1 {
+                filter::watch(false);
+            }
+        });
+        result
+    }
+
+    /// The side, and the turn in which its thread took the first of its locks, as a delay.
+    fn locked(&self) -> u64 {
+        // SAFETY: the calling thread's own state.
+        let seat = unsafe { &(*self.thread).seat };
+        if seat.locks().len() == 0 { 0 } else { u64::from(seat.locked_in) << 1 | self.aim.1 as u64 }
+    }
+
+    /// Line 16, under the lock: what is decided, and the note that says why the thread goes on.
+    fn give_up(&self, what: u64, why: u64) -> u32 {
+        let (t, _) = self.aim;
+        if target_word(t, target::VERDICT).load(Ordering::Relaxed) == verdict::OPEN {
+            let waited = file::now().saturating_sub(self.since);
+            target_word(t, target::WAITED).fetch_add(waited, Ordering::Relaxed);
+            if what == verdict::QUIESCENT {
+                target_word(t, target::DELAY).store(self.locked(), Ordering::Relaxed);
+            }
+            file::decide(t, what);
+        }
+        why as u32
+    }
+}
+
+/// Whether of all held threads that of this slot is freed first. Under the lock.
+fn is_first(slot: &Slot) -> bool {
+    SLOTS.iter().all(|other| other.waiting().is_none() || other.until() >= slot.until())
 }
 
 /// Whether the thread that would be waited for is held in wait of this one. Under the lock.
@@ -175,54 +309,4 @@ fn crosses(thread: *mut Thread, other: usize) -> bool {
 const FIRST_LOOK: u64 = 1_000_000;
 const LONGEST_REST: u64 = 16_000_000;
 /// How many looks in a row must find nobody.
-const LOOKS: u32 = 2;
-
-/// Waits until the slot has a result, and frees it.
-fn wait(slot: &'static Slot, thread: *mut Thread, pc: u64) {
-    let (t, side) = slot.aim();
-    let until = slot.since() + target_word(t, target::BOUND).load(Ordering::Relaxed);
-    let anyone = file::flags() & (flag::ANYBODY | flag::PLACES) != 0;
-    let mut rest = FIRST_LOOK;
-    let mut quiet = 0;
-    loop {
-        let now = file::now();
-        if slot.word.load(Ordering::Acquire) == WAITING && now < until {
-            sys::futex_wait(&slot.word, WAITING, rest.min(until - now));
-        }
-        rest = (rest * 2).min(LONGEST_REST);
-        if slot.word.load(Ordering::Acquire) != WAITING {
-            break;
-        }
-        LOCK.acquire();
-        // The guard: only an undecided target is given up, and only while it is undecided.
-        if slot.word.load(Ordering::Relaxed) == WAITING {
-            // SAFETY: the lock is held.
-            let come = unsafe { who::could_come(thread, 2 * t + 1 - side, anyone) };
-            quiet = if come { 0 } else { quiet + 1 };
-            if quiet >= LOOKS {
-                give_up(slot, t, (verdict::QUIESCENT, note::FREED_BY_QUIET));
-            } else if file::now() >= until {
-                give_up(slot, t, (verdict::NONE, note::FREED_BY_TIME));
-            }
-        }
-        LOCK.release();
-    }
-    LOCK.acquire();
-    file::note(u64::from(slot.word.load(Ordering::Relaxed)), (t, side), thread, pc);
-    target_word(t, target::HELD).store(0, Ordering::Relaxed);
-    slot.thread.store(null_mut(), Ordering::Release);
-    if TAKEN.fetch_sub(1, Ordering::AcqRel) == 1 {
-        filter::watch(false);
-    }
-    LOCK.release();
-}
-
-/// Line 16, under the lock.
-fn give_up(slot: &Slot, t: usize, (what, why): (u64, u64)) {
-    if target_word(t, target::VERDICT).load(Ordering::Relaxed) == verdict::OPEN {
-        let waited = file::now().saturating_sub(slot.since());
-        target_word(t, target::WAITED).fetch_add(waited, Ordering::Relaxed);
-        file::decide(t, what);
-    }
-    slot.give(why);
-}
+pub(super) const LOOKS: u32 = 2;

@@ -12,6 +12,8 @@ mod filter;
 mod hold;
 mod meet;
 mod order;
+mod park;
+mod turns;
 mod watch;
 mod who;
 
@@ -27,13 +29,30 @@ pub(crate) use who::{Blocked, Seat, is_not_born, name_foreign, will_be_born};
 
 use crate::cold::lock::Lock;
 use crate::hot::thread::{Busy, Thread, UNWATCHED};
+use crate::sys;
 use file::{descriptor_word, head_word, target_word};
 
-/// Guards verdicts, slots and the list of threads. Held for short work only, never while waiting.
+/// Guards verdicts, slots and the list of threads. Held for short work only, never while waiting,
+/// and only with signals kept away: a handler might jump out of that work.
 static LOCK: Lock = Lock::new();
+
+/// Runs `body` under the lock.
+fn locked<R>(body: impl FnOnce() -> R) -> R {
+    let _quiet = sys::Quiet::new();
+    LOCK.with(body)
+}
 
 /// Whether there is a gate file.
 static ON: AtomicU32 = AtomicU32::new(0);
+
+/// Whether memory and string functions are seen inside.
+static PARTS: AtomicU32 = AtomicU32::new(0);
+
+/// Whether what a memory or string function touches are many accesses, one for each word.
+#[inline]
+pub(crate) fn sees_parts() -> bool {
+    PARTS.load(Ordering::Relaxed) != 0
+}
 
 /// Whether a gate file is in use.
 #[inline(always)]
@@ -58,8 +77,10 @@ pub(crate) fn open(path: &core::ffi::CStr, filtered: bool) -> bool {
     if !file::map(path) {
         return false;
     }
-    filter::set_idle(filtered);
+    filter::set_idle(filtered && !turns::kept());
     filter::want_frames(file::wants_frames());
+    turns::open();
+    PARTS.store(u32::from(file::flags() & flag::PARTS != 0), Ordering::Relaxed);
     ON.store(1, Ordering::Release);
     true
 }
@@ -73,6 +94,9 @@ pub(crate) fn open(path: &core::ffi::CStr, filtered: bool) -> bool {
 pub(crate) unsafe fn before(thread: *mut Thread, coming: &Coming) {
     if order::wanted() {
         order::step(thread, coming.pc);
+    }
+    if turns::kept() {
+        turns::pause_before(thread);
     }
     if hold::anybody() {
         watch::look(thread, coming);
@@ -112,6 +136,10 @@ fn meet_descriptors(thread: *mut Thread, coming: &Coming) {
         if !matched {
             continue;
         }
+        if descriptor_word(d, descriptor::ORDINAL).load(Ordering::Relaxed) == 0 {
+            hold::come_by(thread, coming, d);
+            continue;
+        }
         // SAFETY: as above; `d` is below the number of counters.
         let times = unsafe {
             (*thread).seat.counts[d] += 1;
@@ -138,9 +166,17 @@ pub(crate) unsafe fn event(thread: *mut Thread, pc: u64, op: &Op) {
         if (*thread).busy != 0 {
             return;
         }
-        if order::wanted() && releases(op) {
+        if releases(op) {
             let _busy = Busy::new(thread);
-            order::step(thread, pc);
+            if order::wanted() {
+                order::step(thread, pc);
+            }
+            if turns::wanted() && turns::is_turn(op) {
+                turns::before(thread);
+            }
+        }
+        if turns::is_turn(op) {
+            turns::taken(thread);
         }
         match *op {
             Op::Acquire { lock, .. } => (*thread).seat.take(lock),
@@ -207,19 +243,40 @@ pub(crate) fn freed(pc: usize, address: u64, size: impl FnOnce() -> u64) {
     }
 }
 
-/// The thread is about to take a lock, at `pc`: a place that a watched order may name.
+/// The thread is about to take a lock or a semaphore, at `pc`: a place that a watched order may
+/// name, and a turn.
 #[inline]
 pub(crate) fn before_lock(pc: usize) {
-    if on() && order::wanted() {
-        let word = crate::sys::machine::thread_word();
-        if word > UNWATCHED {
-            let thread = word as *mut Thread;
-            // SAFETY: the calling thread's own state. A handler that interrupted a hook passes.
-            unsafe {
-                if (*thread).busy == 0 {
-                    let _busy = Busy::new(thread);
-                    order::step(thread, pc as u64);
-                }
+    if on() && (order::wanted() || turns::wanted()) {
+        idle(|thread| {
+            if order::wanted() {
+                order::step(thread, pc as u64);
+            }
+            if turns::wanted() {
+                turns::before(thread);
+            }
+        });
+    }
+}
+
+/// The thread tried to take a lock in vain: that was its turn.
+#[inline]
+pub(crate) fn tried_in_vain() {
+    if on() {
+        idle(turns::taken);
+    }
+}
+
+/// Runs `what` for the calling thread if it is watched. A handler that interrupted a hook passes.
+fn idle(what: impl FnOnce(*mut Thread)) {
+    let word = crate::sys::machine::thread_word();
+    if word > UNWATCHED {
+        let thread = word as *mut Thread;
+        // SAFETY: the calling thread's own state.
+        unsafe {
+            if (*thread).busy == 0 {
+                let _busy = Busy::new(thread);
+                what(thread);
             }
         }
     }
@@ -232,6 +289,24 @@ pub(crate) fn blocked<R>(what: Blocked, object: u64, wait: impl FnOnce() -> R) -
         return wait();
     }
     who::blocked(what, object, wait)
+}
+
+/// The calling thread jumps out of functions: it is blocked no more. In a provocation it is in no
+/// hook any more, either, since what a hook changes is the gate's own and is changed with signals
+/// kept away; but the recording of an event may have been left half done.
+///
+/// # Safety
+/// `thread` is the calling thread's.
+pub(crate) unsafe fn jumps(thread: *mut Thread) {
+    if on() {
+        // SAFETY: the caller's promise.
+        unsafe {
+            (&raw mut (*thread).seat.blocked).write_volatile(Blocked::No as u32);
+            if crate::cold::start::light() {
+                (*thread).busy = 0;
+            }
+        }
+    }
 }
 
 /// In a forked child: it is not steered, and leaves its parent's file alone.

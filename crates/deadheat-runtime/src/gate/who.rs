@@ -8,10 +8,10 @@ use core::cell::UnsafeCell;
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use deadheat_core::gate::{FOREIGN, MAX_DESCRIPTORS, MAX_PATH, access, descriptor, head};
+use deadheat_core::gate::{FOREIGN, MAX_DESCRIPTORS, MAX_PATH, NAMED, access, descriptor, head};
 
 use super::file::{self, descriptor_word, head_word};
-use super::{LOCK, hold};
+use super::{hold, locked, turns};
 use crate::hot::thread::{Busy, Frame, Thread, UNWATCHED};
 use crate::sys;
 
@@ -35,7 +35,7 @@ pub(crate) struct Seat {
     /// U: the ordinals of its spawn and those of its ancestors; empty for the first thread.
     pub(crate) path: [u64; MAX_PATH],
     pub(crate) path_len: u32,
-    /// N of the thread state: threads that it spawned.
+    /// N of the thread state: threads that it spawned and the program gave no number.
     pub(crate) spawned: u32,
     /// The kernel's number of the thread.
     pub(crate) kernel_id: u32,
@@ -44,6 +44,13 @@ pub(crate) struct Seat {
     pub(crate) blocked_on: u64,
     /// The step of the watched order that it is passing, from 1; 0: none.
     pub(crate) passing: u32,
+    /// The number of its record among the threads that take turns, from 1; 0: none.
+    pub(crate) row: u32,
+    /// Its next turn of a kept order.
+    pub(crate) next: u32,
+    /// How many turns it took, and in which one it took the first of the locks that it holds.
+    pub(crate) turns: u32,
+    pub(crate) locked_in: u32,
     locks_len: AtomicU32,
     locks: [AtomicU64; access::MAX_LOCKS],
     /// C: how many accesses matched each descriptor.
@@ -58,8 +65,11 @@ impl Seat {
         self.locks[..held].iter().map(|lock| lock.load(Ordering::Relaxed))
     }
 
-    pub(super) fn take(&self, lock: u64) {
+    pub(super) fn take(&mut self, lock: u64) {
         let len = self.locks_len.load(Ordering::Relaxed);
+        if len == 0 {
+            self.locked_in = self.turns;
+        }
         if let Some(free) = self.locks.get(len as usize) {
             free.store(lock, Ordering::Relaxed);
             self.locks_len.store(len + 1, Ordering::Relaxed);
@@ -75,18 +85,25 @@ impl Seat {
         self.locks_len.store(len - 1, Ordering::Relaxed);
     }
 
+    /// The number that the program gave the thread.
+    pub(crate) fn given(&self) -> Option<u64> {
+        let last = *self.path.get((self.path_len as usize).checked_sub(1)?)?;
+        (last & NAMED != 0).then_some(last & !NAMED)
+    }
+
     /// Whether the thread's creation was not seen.
     pub(crate) fn is_foreign(&self) -> bool {
         self.path_len == 1 && self.path[0] & FOREIGN != 0
     }
 
-    /// The path of the next thread that this one spawns (Algorithm 1).
-    pub(crate) fn spawn_into(&mut self, child: &mut Seat) {
-        self.spawned += 1;
+    /// The path of the next thread that this one spawns (Algorithm 1), or of one that the program
+    /// gives a number: then that stands for the ordinal, and the thread is not counted.
+    pub(crate) fn spawn_into(&mut self, child: &mut Seat, given: u64) {
+        self.spawned += u32::from(given == 0);
         child.path = self.path;
         let len = self.path_len as usize;
         if len < MAX_PATH {
-            child.path[len] = u64::from(self.spawned);
+            child.path[len] = if given == 0 { u64::from(self.spawned) } else { NAMED | given };
         }
         child.path_len = self.path_len + 1;
     }
@@ -152,10 +169,11 @@ pub(super) unsafe fn living() -> usize {
 
 /// The thread begins.
 pub(super) fn begins(thread: *mut Thread) {
-    LOCK.with(|| {
+    locked(|| {
         // SAFETY: under the lock; the calling thread's own state.
         unsafe {
             (*thread).seat.kernel_id = sys::thread_id();
+            turns::begins(&mut (*thread).seat);
             if (*thread).seat.path_len > 0 && !(*thread).seat.is_foreign() {
                 UNBORN.fetch_sub(1, Ordering::Relaxed);
             }
@@ -176,7 +194,7 @@ pub(super) fn begins(thread: *mut Thread) {
 
 /// The thread ends.
 pub(super) fn ends(thread: *mut Thread) {
-    LOCK.with(|| {
+    locked(|| {
         // SAFETY: under the lock; the calling thread's own state.
         unsafe {
             let named = (0..file::number(head::DESCRIPTORS)).filter(|&d| is_named(thread, d));
@@ -206,10 +224,13 @@ pub(super) fn blocked<R>(what: Blocked, object: u64, wait: impl FnOnce() -> R) -
             let _busy = Busy::new(thread);
             super::order::passed_by(thread);
         }
+        // In a handler that interrupted a wait both waits are the thread's.
+        let outer = ((*thread).seat.blocked, (*thread).seat.blocked_on);
         (&raw mut (*thread).seat.blocked_on).write_volatile(object);
         (&raw mut (*thread).seat.blocked).write_volatile(what as u32);
         let result = wait();
-        (&raw mut (*thread).seat.blocked).write_volatile(Blocked::No as u32);
+        (&raw mut (*thread).seat.blocked_on).write_volatile(outer.1);
+        (&raw mut (*thread).seat.blocked).write_volatile(outer.0);
         result
     }
 }
@@ -263,10 +284,11 @@ pub(super) unsafe fn could_come(held: *mut Thread, d: usize, anybody: bool) -> b
             return true;
         }
         let expected = live().iter().copied().find(|&thread| is_named(thread, d));
+        let is_held = |thread| thread == held;
         if !anybody && let Some(thread) = expected {
             let wanted = descriptor_word(d, descriptor::ORDINAL).load(Ordering::Relaxed);
             let passed = u64::from((*thread).seat.counts[d]) >= wanted;
-            return !passed && thread != held && could_go_on(thread, held, 0);
+            return !passed && could_go_on(thread, &is_held, 0);
         }
         if UNBORN.load(Ordering::Relaxed) > 0 {
             return true;
@@ -274,16 +296,30 @@ pub(super) unsafe fn could_come(held: *mut Thread, d: usize, anybody: bool) -> b
         if !anybody && GONE[d].load(Ordering::Relaxed) != 0 {
             return false;
         }
-        live().iter().any(|&thread| thread != held && could_go_on(thread, held, 0))
+        live().iter().any(|&thread| could_go_on(thread, &is_held, 0))
+    }
+}
+
+/// Whether nobody can go on unless a held thread does.
+///
+/// # Safety
+/// The gate's lock is held.
+pub(super) unsafe fn all_stand_still() -> bool {
+    // SAFETY: under the lock the threads of the list are alive.
+    unsafe {
+        *LIST.beyond.get() == 0
+            && UNBORN.load(Ordering::Relaxed) == 0
+            && !live().iter().any(|&thread| could_go_on(thread, &hold::waits, 0))
     }
 }
 
 /// How far chains of waiting threads are followed.
 const DEEPEST: usize = 8;
 
-/// Whether a thread runs, or waits for somebody who does, while `held` is held.
-unsafe fn could_go_on(thread: *mut Thread, held: *mut Thread, depth: usize) -> bool {
-    if thread == held {
+/// Whether a thread runs, or waits for somebody who does, while those that `is_held` names are
+/// held and no others.
+unsafe fn could_go_on(thread: *mut Thread, is_held: &impl Fn(*mut Thread) -> bool, depth: usize) -> bool {
+    if is_held(thread) {
         return false;
     }
     // SAFETY: the caller holds the gate's lock, so the threads of the list are alive.
@@ -302,21 +338,20 @@ unsafe fn could_go_on(thread: *mut Thread, held: *mut Thread, depth: usize) -> b
                 .iter()
                 .copied()
                 .find(|&other| u64::from((*other).id) == object)
-                .is_none_or(|other| could_go_on(other, held, depth + 1));
+                .is_none_or(|other| could_go_on(other, is_held, depth + 1));
         }
         if what == Blocked::Lock as u32 {
             let mut owners = live()
                 .iter()
                 .copied()
                 .filter(|&other| other != thread && (*other).seat.locks().any(|lock| lock == object));
-            return owners.all(|owner| could_go_on(owner, held, depth + 1));
+            return owners.all(|owner| could_go_on(owner, is_held, depth + 1));
         }
         live().iter().copied().any(|other| {
             let what = (&raw const (*other).seat.blocked).read_volatile();
             other != thread
-                && other != held
                 && (what != Blocked::Other as u32 || hold::holds(other))
-                && could_go_on(other, held, depth + 1)
+                && could_go_on(other, is_held, depth + 1)
         })
     }
 }

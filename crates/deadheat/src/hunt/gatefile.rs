@@ -5,8 +5,11 @@
 use std::path::Path;
 use std::time::Duration;
 
-use deadheat_core::gate::{self, FOREIGN, MAX_PATH, NAMED, code, descriptor, head, module, range, target};
+use deadheat_core::gate::{
+    self, FOREIGN, MAX_PATH, NAMED, code, descriptor, head, module, range, target, thread,
+};
 
+use super::turns::{self, Delay, Order};
 use crate::exit::{Context, Failure};
 
 /// Everything that a gate file says to a run.
@@ -31,6 +34,10 @@ pub(crate) struct Plan {
     pub(crate) finds: usize,
     /// Room for notes.
     pub(crate) notes: usize,
+    /// Whether turns are noted.
+    pub(crate) turns: bool,
+    /// The order of turns to keep, if there are any in it.
+    pub(crate) order: Order,
 }
 
 /// A module that codes speak of.
@@ -73,6 +80,8 @@ pub(crate) struct Armed {
     pub(crate) sides: [Descriptor; 2],
     /// The wait.
     pub(crate) bound: Duration,
+    /// The side that is not to come first.
+    pub(crate) delay: Option<Delay>,
 }
 
 /// A range of code that belongs to a step of the watched order.
@@ -110,6 +119,12 @@ impl Plan {
         let ranges = room(self.ranges.len(), range::SIZE);
         let finds = room(self.finds, gate::find::SIZE);
         let notes = room(self.notes, gate::note::SIZE);
+        let (most_threads, most_turns) = if self.turns { (turns::THREADS, turns::ROOM) } else { (0, 0) };
+        let (most_threads, most_turns) =
+            (most_threads.max(self.order.threads.len()), most_turns.max(self.order.turns.len()));
+        let threads = room(most_threads, thread::SIZE);
+        let turns = room(most_turns, 1);
+        write_order(&self.order, &mut words, threads, turns);
         for (index, row) in self.modules.iter().enumerate() {
             write_module(row, &mut words[modules + index * module::SIZE..]);
         }
@@ -118,6 +133,7 @@ impl Plan {
         }
         for (index, row) in self.targets.iter().enumerate() {
             words[targets + index * target::SIZE + target::BOUND] = nanoseconds(row.bound);
+            words[targets + index * target::SIZE + target::DELAY] = row.delay.map_or(0, Delay::word);
         }
         for (index, row) in self.ranges.iter().enumerate() {
             let at = ranges + index * range::SIZE;
@@ -144,6 +160,14 @@ impl Plan {
             (head::FLAGS, self.flags),
             (head::PATIENCE, nanoseconds(self.patience)),
             (head::SAMPLE, self.sample),
+            (head::THREADS, most_threads as u64),
+            (head::THREADS_AT, threads as u64),
+            (head::TURNS, most_turns as u64),
+            (head::TURNS_AT, turns as u64),
+            (head::KNOWN, self.order.threads.len() as u64),
+            (head::KEPT, self.order.turns.len() as u64),
+            (head::PAUSE, self.order.pause as u64),
+            (head::FIRST, self.order.first as u64),
         ] {
             words[at] = value;
         }
@@ -158,6 +182,9 @@ impl Plan {
         most("steps", self.steps, gate::MAX_STEPS)?;
         most("code ranges", self.ranges.len(), gate::MAX_STEPS)?;
         most("modules", self.modules.len(), usize::from(u16::MAX))?;
+        for path in &self.order.threads {
+            most("numbers in a thread's path", path.len(), MAX_PATH)?;
+        }
         for side in self.targets.iter().flat_map(|target| &target.sides) {
             most("numbers in a thread's path", side.path.len(), MAX_PATH)?;
             most("call sites", side.calls.len(), descriptor::MAX_CALLS)?;
@@ -196,6 +223,18 @@ fn write_module(row: &Module, words: &mut [u64]) {
     write_bytes(id, &mut words[module::ID..]);
     words[module::NAME_LEN] = name.len() as u64;
     write_bytes(name, &mut words[module::NAME..]);
+}
+
+/// Writes the order to where threads and turns begin.
+fn write_order(order: &Order, words: &mut [u64], threads: usize, turns: usize) {
+    for (index, path) in order.threads.iter().enumerate() {
+        let at = threads + index * thread::SIZE;
+        words[at + thread::PATH_LEN] = path.len() as u64;
+        words[at + thread::PATH..][..path.len()].copy_from_slice(path);
+    }
+    for (index, &thread) in order.turns.iter().enumerate() {
+        words[turns + index] = thread as u64 + 1;
+    }
 }
 
 fn write_bytes(bytes: &[u8], words: &mut [u64]) {

@@ -7,9 +7,12 @@ use std::path::Path;
 use std::time::Duration;
 
 use deadheat_core::access::{MemoryOrder, Mode, Via};
-use deadheat_core::gate::{self, MAX_PATH, access, descriptor, find, head, loaded, module, note, target};
+use deadheat_core::gate::{
+    self, MAX_PATH, access, descriptor, find, head, loaded, module, note, target, thread,
+};
 
 use super::gatefile::Code;
+use super::turns::{Delay, Moments};
 use crate::exit::Failure;
 
 /// What came of a run.
@@ -39,6 +42,10 @@ pub(crate) struct Outcome {
     pub(crate) most_threads: u64,
     /// Targets that are not decided.
     pub(crate) open: u64,
+    /// The paths of the threads that took turns.
+    pub(crate) threads: Vec<Vec<u64>>,
+    /// The turns that were noted, as the gate file has them.
+    pub(crate) turns: Vec<u64>,
 }
 
 /// What became of a module.
@@ -95,6 +102,12 @@ pub(crate) struct TargetState {
     pub(crate) decided: Duration,
     /// How long a thread was held for it.
     pub(crate) waited: Duration,
+    /// How many turns were over when one side was held and when they met.
+    pub(crate) moments: Moments,
+    /// The side, 0 or 1, that was held when the other came.
+    pub(crate) first: usize,
+    /// If it was given up as quiescent: the delay that may help.
+    pub(crate) delay: Option<Delay>,
     /// M: the accesses found, for each side.
     pub(crate) found: [Option<Found>; 2],
     /// What was counted of each side's descriptor.
@@ -155,6 +168,8 @@ pub(crate) struct Find {
     pub(crate) target: usize,
     /// The side that was held, 0 or 1.
     pub(crate) side: usize,
+    /// How many turns were over when it was held and when the other came.
+    pub(crate) moments: Moments,
     /// The held access, then the other one.
     pub(crate) found: [Found; 2],
 }
@@ -177,6 +192,17 @@ pub(crate) struct Note {
 }
 
 impl Outcome {
+    /// Leaves out what was decided or found at this monotonic time or later.
+    pub(crate) fn forget_from(&mut self, time: Duration) {
+        let until = time.saturating_sub(self.started);
+        for target in &mut self.targets {
+            if target.verdict != Verdict::Open && target.decided >= until {
+                (target.verdict, target.found) = (Verdict::Open, [None, None]);
+            }
+        }
+        self.finds.retain(|find| find.found.iter().all(|found| found.time < until));
+    }
+
     /// Module and offset of a return address: those of the last byte of the call.
     pub(crate) fn locate(&self, pc: u64) -> Option<Code> {
         let at = pc.checked_sub(1)?;
@@ -276,6 +302,9 @@ fn parse(all: &[u64]) -> Result<Outcome, Fault> {
     let finds = head.table(head::FINDS, head::FINDS_AT, find::SIZE)?;
     let notes = head.table(head::NOTES, head::NOTES_AT, note::SIZE)?;
     let (found, noted) = (head.get(head::FOUND)?, head.get(head::NOTED)?);
+    let threads = head.table(head::THREADS, head::THREADS_AT, thread::SIZE)?;
+    let turns = head.table(head::TURNS, head::TURNS_AT, 1)?;
+    let (known, turned) = (head.get(head::KNOWN)?, head.get(head::TURNED)?);
     let taken = head.get(head::TAKEN)?;
     let given_up = head.get(head::GIVEN_UP)?;
     let first = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
@@ -304,6 +333,12 @@ fn parse(all: &[u64]) -> Result<Outcome, Fault> {
         cut: head.get(head::CUT)? != 0,
         most_threads: head.get(head::MOST_THREADS)?,
         open: head.get(head::OPEN)?,
+        threads: threads
+            .iter()
+            .take(first(known))
+            .map(|record| record.list(thread::PATH_LEN, thread::PATH, MAX_PATH))
+            .collect::<Result<_, _>>()?,
+        turns: turns.iter().take(first(turned)).map(|record| record.get(0)).collect::<Result<_, _>>()?,
     })
 }
 
@@ -339,6 +374,9 @@ fn target_state(record: &Words<'_>, sides: &[Words<'_>; 2]) -> Result<TargetStat
         held: held.checked_sub(1),
         decided: record.time(target::DECIDED)?,
         waited: record.time(target::WAITED)?,
+        moments: Moments::of(record.get(target::TURNS)?),
+        delay: Delay::of(record.get(target::DELAY)?).filter(|_| verdict == Verdict::Quiescent),
+        first: record.small(target::FIRST, 1, "a target has two sides")?,
         found: [an_access(&found)?, an_access(&found.record(1, access::SIZE))?],
         sides: [counts(&sides[0])?, counts(&sides[1])?],
     })
@@ -395,6 +433,7 @@ fn a_find(record: &Words<'_>, targets: usize) -> Result<Option<Find>, Fault> {
     Ok(Some(Find {
         target: record.small(find::TARGET, last, none)?,
         side: record.small(find::SIDE, 1, "a target has two sides")?,
+        moments: Moments::of(record.get(find::TURNS)?),
         found: [one, other],
     }))
 }
@@ -418,6 +457,7 @@ fn a_note(record: &Words<'_>) -> Result<Option<Note>, Fault> {
 #[cfg(test)]
 mod tests {
     use super::super::gatefile::{Armed, CodeRange, Descriptor, Module, Plan};
+    use super::super::turns::Order;
     use super::*;
 
     fn plan() -> Plan {
@@ -434,7 +474,7 @@ mod tests {
                 Module { name: "libstore.so".into(), build_id: vec![] },
             ],
             targets: vec![
-                Armed { sides: [side(0x10), side(0x20)], bound: Duration::from_millis(7) },
+                Armed { sides: [side(0x10), side(0x20)], bound: Duration::from_millis(7), delay: None },
                 Armed::default(),
             ],
             steps: 1,
@@ -444,6 +484,8 @@ mod tests {
             sample: 0,
             finds: 2,
             notes: 3,
+            turns: false,
+            order: Order { threads: vec![vec![1]], turns: vec![0, 0], pause: 1, first: 0 },
         }
     }
 
@@ -523,6 +565,19 @@ mod tests {
         assert_eq!((outcome.finds[0].target, outcome.finds[0].side), (1, 1));
         let note = outcome.notes[0];
         assert_eq!((note.what, note.target, note.side, outcome.notes.len()), (note::MET, 1, 1, 1));
+    }
+
+    #[test]
+    fn what_came_after_a_run_was_asked_to_end_is_forgotten() {
+        let ns = Duration::from_nanos;
+        let mut outcome = Outcome { started: ns(1000), ..parse(&answered()).expect("well formed") };
+        outcome.forget_from(ns(1100));
+        assert_eq!((outcome.targets[0].verdict, outcome.finds.len()), (Verdict::Race, 1));
+        outcome.forget_from(ns(1099));
+        assert_eq!((outcome.targets[0].verdict, outcome.finds.len()), (Verdict::Open, 1));
+        assert_eq!(outcome.targets[0].found, [None, None]);
+        outcome.forget_from(ns(1000));
+        assert!(outcome.finds.is_empty());
     }
 
     #[test]

@@ -4,7 +4,9 @@
 //! project's algorithms. Departures: a group is told apart by the race
 //! that a meeting proves too, so that a library's code called from two places is two groups; pairs
 //! that something ordered in the watched run are tried less often, since most of them are ordered
-//! in every run; and a second wait may last as long as any, rather than twice the first.
+//! in every run; a second wait may last as long as any, rather than twice the first; targets that are armed
+//! together share that time; and a thread that was held with a lock for which the other waited lets the other
+//! come first the next time.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::Duration;
@@ -12,6 +14,7 @@ use std::time::Duration;
 use deadheat_core::gate::MAX_TARGETS;
 
 use super::targets::{Rank, Target};
+use super::turns::Delay;
 
 /// How many targets are armed in one run, by the number of the try. Later ones are alone.
 const PER_RUN: [usize; 2] = [32, 16];
@@ -81,6 +84,8 @@ pub(crate) struct Answer {
     pub(crate) verdict: Verdict,
     /// When each side's access was reached first, since the start of the run.
     pub(crate) reached: [Option<Duration>; 2],
+    /// If nobody who could have come was left while a lock was held: a delay that may help.
+    pub(crate) delay: Option<Delay>,
 }
 
 /// A target in the schedule.
@@ -96,7 +101,10 @@ struct Row {
     busy: u32,
     flying: bool,
     reached: Option<[Duration; 2]>,
+    delay: Option<Delay>,
     last: Option<Verdict>,
+    /// The sides that were not there in the latest run, if the target was lost in it.
+    loose: [bool; 2],
 }
 
 /// Targets that share a race.
@@ -114,6 +122,10 @@ pub(crate) struct Try {
     pub(crate) target: usize,
     /// How long one side waits for the other.
     pub(crate) bound: Duration,
+    /// The side that is not to come first.
+    pub(crate) delay: Option<Delay>,
+    /// The sides that were not there in the latest run: they are matched by their code alone.
+    pub(crate) loose: [bool; 2],
 }
 
 /// What one run is to try.
@@ -211,7 +223,9 @@ impl Scheduler {
             busy: 0,
             flying: false,
             reached: None,
+            delay: None,
             last: None,
+            loose: [false; 2],
         });
         self.groups[group].members += 1;
         true
@@ -257,8 +271,11 @@ impl Scheduler {
         due.retain(|&index| self.rows[index].tries == number);
         let taken = self.choose(&due, room);
         let anybody = number as usize >= PER_RUN.len() && number + 1 == most;
-        let tries =
-            taken.iter().map(|&target| Try { target, bound: self.bound(&self.rows[target]) }).collect();
+        let one = |&target: &usize| {
+            let row = &self.rows[target];
+            Try { target, bound: self.bound(row, taken.len()), delay: row.delay, loose: row.loose }
+        };
+        let tries = taken.iter().map(one).collect();
         taken.iter().for_each(|&target| self.rows[target].flying = true);
         Some(Batch { tries, number, anybody })
     }
@@ -296,15 +313,18 @@ impl Scheduler {
         (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb)
     }
 
-    fn bound(&self, row: &Row) -> Duration {
+    /// How long a side is waited for in a run with so many targets.
+    fn bound(&self, row: &Row, armed: usize) -> Duration {
         let cap = self.watched.mul_f64(K).max(LEAST_CAP);
+        // First waits of all together need no longer than one that lasts as long as any.
+        let share = cap.div_f64(armed as f64);
         let first = match row.reached {
             Some([one, other]) => one.abs_diff(other).mul_f64(K) + SLACK,
-            None => self.watched.mul_f64(FIRST_WAIT).max(SLACK),
+            None => self.watched.mul_f64(FIRST_WAIT).min(share).max(SLACK),
         };
         match (row.tries, row.reached) {
             (0, _) => first.min(cap),
-            (_, None) => cap,
+            (_, None) => share.mul_f64(FEW as f64).max(SLACK).min(cap),
             (tries, Some(_)) => first.saturating_mul(1 << (tries - 1).min(16)).min(cap),
         }
     }
@@ -315,6 +335,9 @@ impl Scheduler {
         row.flying = false;
         if let [Some(one), Some(other)] = answer.reached {
             row.reached = Some([one, other]);
+        }
+        if answer.verdict != Verdict::Undecided {
+            row.delay = answer.delay;
         }
         let group = &mut self.groups[row.group];
         match answer.verdict {
@@ -327,6 +350,8 @@ impl Scheduler {
             }
         }
         row.last = Some(answer.verdict);
+        let lost = answer.verdict == Verdict::Lost;
+        row.loose = answer.reached.map(|reached| lost && reached.is_none());
     }
 
     /// A meeting proved the race of this group, perhaps at another target than one of its own.
@@ -420,7 +445,7 @@ mod tests {
 
     fn answer(scheduler: &mut Scheduler, batch: &Batch, verdict: Verdict) {
         for one in &batch.tries {
-            scheduler.answer(one.target, Answer { verdict, reached: NOWHERE });
+            scheduler.answer(one.target, Answer { verdict, reached: NOWHERE, delay: None });
         }
     }
 
@@ -508,7 +533,7 @@ mod tests {
             assert!(batch.tries[0].target < 4);
             for one in &batch.tries {
                 let verdict = if one.target < 4 { Verdict::None } else { Verdict::Undecided };
-                scheduler.answer(one.target, Answer { verdict, reached: NOWHERE });
+                scheduler.answer(one.target, Answer { verdict, reached: NOWHERE, delay: None });
             }
         }
         assert_eq!(scheduler.next().expect("a batch").tries[0].target, 4);
@@ -540,11 +565,22 @@ mod tests {
         measured.add(&apart(1, Rank::Unordered)[0]);
         let batch = measured.next().expect("a batch");
         let reached = [Some(ms(300)), Some(ms(100))];
-        measured.answer(batch.tries[0].target, Answer { verdict: Verdict::None, reached });
+        measured.answer(batch.tries[0].target, Answer { verdict: Verdict::None, reached, delay: None });
         assert_eq!(measured.next().expect("a batch").tries[0].bound, ms(350));
         let mut tiny = Scheduler::new(ms(2), TRIES, 0);
         tiny.add(&apart(1, Rank::Unordered)[0]);
         assert_eq!(tiny.next().expect("a batch").tries[0].bound, ms(50));
+    }
+
+    #[test]
+    fn many_targets_share_the_time_of_a_run() {
+        let mut scheduler = scheduler(&apart(32, Rank::Unordered));
+        let mut waits = Vec::new();
+        while let Some(batch) = scheduler.next() {
+            waits.push((batch.tries.len(), batch.tries[0].bound.as_millis()));
+            answer(&mut scheduler, &batch, Verdict::None);
+        }
+        assert_eq!(waits[..4], [(32, 50), (16, 375), (16, 375), (1, 1500)]);
     }
 
     #[test]
@@ -559,6 +595,33 @@ mod tests {
             }
             assert_eq!((made, scheduler.counts().missed), (runs, 1));
         }
+    }
+
+    #[test]
+    fn the_side_that_held_a_lock_the_other_wanted_comes_second_next_time() {
+        let mut scheduler = scheduler(&apart(1, Rank::NoCommonLock));
+        let mut delays = Vec::new();
+        for side in [1, 0, 1] {
+            let batch = scheduler.next().expect("a batch");
+            delays.push(batch.tries[0].delay.map(|delay| delay.side));
+            let delay = Some(Delay { side, turn: 2 });
+            scheduler.answer(0, Answer { verdict: Verdict::Quiescent, reached: NOWHERE, delay });
+        }
+        assert_eq!((delays, scheduler.next()), (vec![None, Some(1), Some(0)], None));
+    }
+
+    #[test]
+    fn a_side_that_was_not_there_is_matched_loosely_next() {
+        let mut scheduler = scheduler(&apart(1, Rank::Unordered));
+        let reached = [Some(SECOND), None];
+        for (verdict, loose) in [(Verdict::None, [false; 2]), (Verdict::Lost, [false, true])] {
+            let batch = scheduler.next().expect("a batch");
+            assert_eq!(batch.tries[0].loose, [false; 2]);
+            scheduler.answer(batch.tries[0].target, Answer { verdict, reached, delay: None });
+            let next = scheduler.rows[0].loose;
+            assert_eq!(next, loose, "{verdict:?}");
+        }
+        assert_eq!(scheduler.next().expect("a batch").tries[0].loose, [false, true]);
     }
 
     #[test]

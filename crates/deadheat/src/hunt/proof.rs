@@ -23,6 +23,7 @@ use super::gatefile::{self, path_text};
 use super::nominate::place_text;
 use super::outcome::{Found, Loaded, Note, Outcome};
 use super::targets::{Module, Rank, Target, bytes_of, code_text, file_name, group_of, hex};
+use super::turns::{Moments, Order};
 use crate::tell::collect::{Held, Kept};
 use crate::tell::resolve::Resolver;
 
@@ -58,6 +59,8 @@ pub(crate) struct Meeting<'a> {
     pub(crate) bound_ms: f64,
     /// The side that was held, if the watch rule saw the other.
     pub(crate) held: Option<usize>,
+    /// How many turns were over when one side was held and when they met.
+    pub(crate) moments: Moments,
     /// The two accesses.
     pub(crate) found: [&'a Found; 2],
 }
@@ -228,7 +231,8 @@ impl Teller {
 
     /// What a replay needs, and what happened around the meeting.
     fn witness(&self, meeting: &Meeting<'_>, race: &Race, places: &[String]) -> Value {
-        let flags = [(flag::CUT, "cut"), (flag::WATCH, "watch"), (flag::ANYBODY, "anybody")];
+        let flags =
+            [(flag::CUT, "cut"), (flag::WATCH, "watch"), (flag::ANYBODY, "anybody"), (flag::PARTS, "parts")];
         let flags: Vec<&str> =
             flags.iter().filter(|(bit, _)| meeting.flags & bit != 0).map(|(_, name)| *name).collect();
         let accesses = meeting.found.map(|found| {
@@ -241,6 +245,8 @@ impl Teller {
                 "ms": milliseconds(found.time),
             })
         });
+        let first = meeting.held.unwrap_or(meeting.outcome.targets[meeting.target].first);
+        let order = Order::until(meeting.outcome, meeting.moments, first);
         json!({
             "kind": "meeting",
             "version": 1,
@@ -250,6 +256,7 @@ impl Teller {
             "held": meeting.held,
             "bound_ms": meeting.bound_ms,
             "flags": flags,
+            "order": order.map(|order| order.to_json()),
             "accesses": accesses,
             "race": race.id,
             "group": self.group(meeting, &race.id),
