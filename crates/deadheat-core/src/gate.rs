@@ -22,6 +22,8 @@ pub const MAX_TARGETS: usize = MAX_DESCRIPTORS / 2;
 pub const MAX_HELD: usize = 8;
 /// The longest spawn path of a thread, in numbers; deeper threads match no descriptor.
 pub const MAX_PATH: usize = 12;
+/// In the place of a target's number: the thread was held as a sample, for no target.
+pub const NO_TARGET: u64 = 0xffff;
 /// The most steps of a watched order, and the most code ranges of them.
 pub const MAX_STEPS: usize = 256;
 
@@ -61,8 +63,12 @@ pub mod head {
     pub const FLAGS: usize = 15;
     /// How long the order is kept at one place before it is given up, in nanoseconds.
     pub const PATIENCE: usize = 16;
-    /// Hold every this-many-th access instead of those that match (0: those that match).
+    /// Hold about every this-many-th plain access of each thread, whatever it is (0: none).
     pub const SAMPLE: usize = 17;
+    /// How long such an access is held at most, in nanoseconds.
+    pub const SAMPLE_DELAY: usize = 18;
+    /// What the choice of such accesses depends on.
+    pub const SAMPLE_SEED: usize = 19;
 
     /// Written by the runtime: 1 once a process took the file, with its process id above 32.
     pub const TAKEN: usize = 24;
@@ -97,7 +103,8 @@ pub mod flag {
     pub const TRAP: u64 = 4;
     /// Wait for the other side as long as any thread could come, not only the one that is expected.
     pub const ANYBODY: u64 = 8;
-    /// Match code addresses alone: any thread, any stack, any ordinal.
+    /// Match code addresses alone: any thread, any stack, any ordinal. Each visit may be held, until
+    /// the target's bound is used up.
     pub const PLACES: u64 = 16;
     /// Follow calls and returns although no descriptor asks for call sites, so that the accesses
     /// found come with their stacks. (A recording follows them in any case.)
@@ -265,7 +272,7 @@ pub mod verdict {
 pub mod find {
     /// 1 once the record is whole.
     pub const WHOLE: usize = 0;
-    /// The target, and the side (0 or 1) that was held.
+    /// The target, or [`super::NO_TARGET`].
     pub const TARGET: usize = 1;
     /// The side that was held.
     pub const SIDE: usize = 2;
@@ -352,6 +359,8 @@ mod tests {
             FLAGS,
             PATIENCE,
             SAMPLE,
+            SAMPLE_DELAY,
+            SAMPLE_SEED,
             TAKEN,
             STARTED,
             FOUND,

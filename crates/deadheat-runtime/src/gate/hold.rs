@@ -8,7 +8,7 @@
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
-use deadheat_core::gate::{MAX_HELD, descriptor, flag, head, note, target, verdict};
+use deadheat_core::gate::{MAX_HELD, NO_TARGET, descriptor, flag, head, note, target, verdict};
 
 use super::file::{self, descriptor_word, target_word};
 use super::{Coming, LOCK, filter, meet, who};
@@ -85,6 +85,33 @@ impl Slot {
         self.since.load(Ordering::Relaxed)
     }
 
+    /// One in which nobody is held. Under the lock.
+    fn unused() -> Option<&'static Slot> {
+        SLOTS.iter().find(|slot| slot.thread.load(Ordering::Relaxed).is_null())
+    }
+
+    /// Holds the thread, which waits next. Under the lock.
+    fn fill(&self, thread: *mut Thread, coming: &Coming, (t, side): (usize, usize)) {
+        self.target.store(t as u32, Ordering::Relaxed);
+        self.side.store(side as u32, Ordering::Relaxed);
+        self.coming.store((&raw const *coming).cast_mut(), Ordering::Relaxed);
+        self.first.store(coming.access.address, Ordering::Relaxed);
+        self.end.store(coming.access.end(), Ordering::Relaxed);
+        self.since.store(file::now(), Ordering::Relaxed);
+        self.word.store(WAITING, Ordering::Relaxed);
+        self.thread.store(thread, Ordering::Release);
+        TAKEN.fetch_add(1, Ordering::AcqRel);
+        filter::watch(true);
+    }
+
+    /// Holds the thread no more. Under the lock.
+    fn empty(&self) {
+        self.thread.store(null_mut(), Ordering::Release);
+        if TAKEN.fetch_sub(1, Ordering::AcqRel) == 1 {
+            filter::watch(false);
+        }
+    }
+
     /// Gives the result. Under the lock; the thread is woken by [`Self::wake`].
     pub(super) fn give(&self, why: u64) {
         self.word.store(why as u32, Ordering::Release);
@@ -139,28 +166,37 @@ fn take_slot(thread: *mut Thread, coming: &Coming, (t, side): (usize, usize)) ->
     let living = unsafe { who::living() };
     if living < 2 {
         // Nobody else is there to come.
-        file::decide(t, verdict::QUIESCENT);
+        file::decide_unless_places(t, verdict::QUIESCENT);
         return None;
     }
-    let free = SLOTS.iter().find(|slot| slot.thread.load(Ordering::Relaxed).is_null());
     let held = TAKEN.load(Ordering::Relaxed) as usize;
-    let Some(slot) = free.filter(|_| held + 2 <= living && !crosses(thread, 2 * t + 1 - side)) else {
-        file::decide(t, verdict::BUSY);
+    let may = held + 2 <= living && (file::places_alone() || !crosses(thread, 2 * t + 1 - side));
+    let Some(slot) = Slot::unused().filter(|_| may) else {
+        file::decide_unless_places(t, verdict::BUSY);
         return None;
     };
-    slot.target.store(t as u32, Ordering::Relaxed);
-    slot.side.store(side as u32, Ordering::Relaxed);
-    slot.coming.store((&raw const *coming).cast_mut(), Ordering::Relaxed);
-    slot.first.store(coming.access.address, Ordering::Relaxed);
-    slot.end.store(coming.access.end(), Ordering::Relaxed);
-    slot.since.store(file::now(), Ordering::Relaxed);
-    slot.word.store(WAITING, Ordering::Relaxed);
-    slot.thread.store(thread, Ordering::Release);
-    TAKEN.fetch_add(1, Ordering::AcqRel);
-    filter::watch(true);
+    slot.fill(thread, coming, (t, side));
     target_word(t, target::HELD).store(side as u64 + 1, Ordering::Relaxed);
     file::note(note::HELD, (t, side), thread, coming.pc);
     Some(slot)
+}
+
+/// Holds a thread before an access for so many nanoseconds, for no target: what conflicts with it
+/// meanwhile is seen by the watch rule.
+pub(super) fn sample(thread: *mut Thread, coming: &Coming, delay: u64) {
+    LOCK.acquire();
+    let Some(slot) = Slot::unused() else { return LOCK.release() };
+    slot.fill(thread, coming, (NO_TARGET as usize, 0));
+    LOCK.release();
+    let until = slot.since() + delay;
+    loop {
+        let now = file::now();
+        if now >= until {
+            break;
+        }
+        sys::futex_wait(&slot.word, WAITING, until - now);
+    }
+    LOCK.with(|| slot.empty());
 }
 
 /// Whether the thread that would be waited for is held in wait of this one. Under the lock.
@@ -180,7 +216,9 @@ const LOOKS: u32 = 2;
 /// Waits until the slot has a result, and frees it.
 fn wait(slot: &'static Slot, thread: *mut Thread, pc: u64) {
     let (t, side) = slot.aim();
-    let until = slot.since() + target_word(t, target::BOUND).load(Ordering::Relaxed);
+    let of_target = |index| target_word(t, index).load(Ordering::Relaxed);
+    // Where places alone count, earlier visits have used up some of the time.
+    let until = slot.since() + of_target(target::BOUND).saturating_sub(of_target(target::WAITED));
     let anyone = file::flags() & (flag::ANYBODY | flag::PLACES) != 0;
     let mut rest = FIRST_LOOK;
     let mut quiet = 0;
@@ -210,10 +248,7 @@ fn wait(slot: &'static Slot, thread: *mut Thread, pc: u64) {
     LOCK.acquire();
     file::note(u64::from(slot.word.load(Ordering::Relaxed)), (t, side), thread, pc);
     target_word(t, target::HELD).store(0, Ordering::Relaxed);
-    slot.thread.store(null_mut(), Ordering::Release);
-    if TAKEN.fetch_sub(1, Ordering::AcqRel) == 1 {
-        filter::watch(false);
-    }
+    slot.empty();
     LOCK.release();
 }
 
@@ -222,7 +257,10 @@ fn give_up(slot: &Slot, t: usize, (what, why): (u64, u64)) {
     if target_word(t, target::VERDICT).load(Ordering::Relaxed) == verdict::OPEN {
         let waited = file::now().saturating_sub(slot.since());
         target_word(t, target::WAITED).fetch_add(waited, Ordering::Relaxed);
-        file::decide(t, what);
+        match what {
+            verdict::NONE => file::decide(t, what),
+            _ => file::decide_unless_places(t, what),
+        }
     }
     slot.give(why);
 }

@@ -48,7 +48,11 @@ pub(super) fn meet(slot: &'static Slot, thread: *mut Thread, coming: &Coming) {
     }
     file::note(note::MET, (t, 1 - side), thread, coming.pc);
     target_word(t, target::WAITED).fetch_add(time.saturating_sub(slot.since()), Ordering::Relaxed);
-    file::decide(t, if race { verdict::RACE } else { verdict::MOVED });
+    if race {
+        file::decide(t, verdict::RACE);
+    } else {
+        file::decide_unless_places(t, verdict::MOVED);
+    }
     slot.give(if race { note::FREED_BY_MEETING } else { note::FREED_BY_MOVE });
     LOCK.release();
     if race && file::flags() & flag::TRAP != 0 {

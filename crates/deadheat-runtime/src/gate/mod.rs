@@ -12,6 +12,7 @@ mod filter;
 mod hold;
 mod meet;
 mod order;
+mod sample;
 mod watch;
 mod who;
 
@@ -19,7 +20,7 @@ use core::sync::atomic::{AtomicU32, Ordering};
 
 use deadheat_core::access::{Access, Mode, Via};
 use deadheat_core::event::{BlockKind, Op};
-use deadheat_core::gate::{descriptor, flag, head, verdict};
+use deadheat_core::gate::{descriptor, head, verdict};
 
 pub(crate) use file::module_loaded;
 pub(crate) use filter::{FRAMES, MASK, TABLE, let_none_pass, passes};
@@ -58,7 +59,7 @@ pub(crate) fn open(path: &core::ffi::CStr, filtered: bool) -> bool {
     if !file::map(path) {
         return false;
     }
-    filter::set_idle(filtered);
+    filter::set_idle(filtered && !sample::wanted());
     filter::want_frames(file::wants_frames());
     ON.store(1, Ordering::Release);
     true
@@ -80,6 +81,10 @@ pub(crate) unsafe fn before(thread: *mut Thread, coming: &Coming) {
     if filter::armed(coming.pc) {
         meet_descriptors(thread, coming);
     }
+    if sample::wanted() {
+        // SAFETY: the caller's promise.
+        unsafe { sample::turn(thread, coming) };
+    }
 }
 
 /// As [`before`], for an access without a compare-exchange.
@@ -94,7 +99,7 @@ pub(crate) unsafe fn before_access(thread: *mut Thread, pc: u64, access: Access)
 /// Algorithm 4, lines 3 to 9: counts the access for each descriptor that it matches.
 fn meet_descriptors(thread: *mut Thread, coming: &Coming) {
     let count = head_word(head::DESCRIPTORS).load(Ordering::Relaxed) as usize;
-    let places = file::flags() & flag::PLACES != 0;
+    let places = file::places_alone();
     for d in 0..count {
         if file::code_of(d) != coming.pc {
             continue;

@@ -1,6 +1,7 @@
 //! `deadheat hunt`: watches a run, nominates the pairs that conflict, and re-runs the program
 //! until each pair has met or was tried often enough.
 
+use std::collections::HashSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -17,8 +18,9 @@ use crate::hunt::engine::{Hunt, Limits};
 use crate::hunt::folder::{Folder, Settings};
 use crate::hunt::gate::Gate;
 use crate::hunt::log::{self, Line, Log, Watched};
+use crate::hunt::manner::Manner;
 use crate::hunt::nominate::{Nominated, nominate};
-use crate::hunt::plan::{Scheduler, TRIES};
+use crate::hunt::plan::TRIES;
 use crate::hunt::proof::Teller;
 use crate::hunt::targets::{self, Target};
 use crate::hunt::told;
@@ -33,7 +35,7 @@ pub(crate) struct Args {
     #[arg(short, long, value_name = "DIR", default_value = "deadheat.hunt")]
     output: PathBuf,
     /// Go on with the hunt in this folder
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["output", "targets", "partition", "seed"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["output", "targets", "partition", "seed", "by", "matching", "without"])]
     resume: Option<PathBuf>,
     /// Hunt the targets of this file and no others
     #[arg(long, value_name = "FILE")]
@@ -78,6 +80,8 @@ pub(crate) struct Args {
     #[command(flatten)]
     order: order::Options,
     #[command(flatten)]
+    manner: Manner,
+    #[command(flatten)]
     telling: Telling,
     /// The program and its arguments
     #[arg(last = true, required_unless_present = "resume", value_name = "PROG")]
@@ -104,6 +108,7 @@ impl Args {
             teardown: None,
             show_output: false,
             order: order::Options::default(),
+            manner: Manner::default(),
             telling,
             command: vec![program.into()],
         }
@@ -165,8 +170,7 @@ pub(crate) fn run(args: &Args, common: &Common) -> Result<Exit, Failure> {
     };
     let Begun { folder, settings, targets, lines, teller, program } = begun;
     let watched = told::watched(&lines).cloned().unwrap_or_default();
-    let mut scheduler =
-        Scheduler::new(Duration::from_secs_f64(watched.seconds), settings.tries, settings.seed);
+    let mut scheduler = settings.scheduler(Duration::from_secs_f64(watched.seconds));
     told::replay(&mut scheduler, &targets, &lines);
     let limits = Limits {
         until,
@@ -251,28 +255,19 @@ fn begin(args: &Args, common: &Common) -> Result<Begun, Failure> {
         isolate: args.isolate,
         setup: args.setup.clone(),
         teardown: args.teardown.clone(),
+        manner: args.manner.clone(),
     };
+    check_end(&settings, args)?;
     let order = Order::read(&args.order, &program)?;
     let folder = Folder::make(&args.output, &settings)?;
     folder.keep_input(common)?;
     let (end, took, warning) = watch(&program, &settings, &folder, order.as_ref(), common)?;
     let mut trace = Trace::open(folder.trace()).map_err(|error| Failure::input(error.to_string()))?;
-    let (nominated, symbolizer, broken) = nominate(&mut trace, Symbolizer::default(), &settings.folder);
+    let (nominated, symbolizer, broken) = nominated(&mut trace, &settings);
     if let Some(broken) = broken {
         anstream::eprintln!("deadheat: {broken}; hunting what was read before that");
     }
-    let targets = match &args.targets {
-        Some(path) => {
-            let targets = targets::read(path, false)?;
-            targets::check_build(&targets, path, &trace.tables().modules)?;
-            targets
-        }
-        None => nominated.targets.clone(),
-    };
-    let targets = match args.partition {
-        Some((m, n)) => targets.into_iter().skip(m - 1).step_by(n).collect(),
-        None => targets,
-    };
+    let targets = chosen(args, &settings, &nominated, &trace)?;
     targets::write_file(&targets, &folder.targets())?;
     let mut line = watched_line(&trace, &nominated, &settings, end, took);
     line.notes.extend(warning);
@@ -280,6 +275,49 @@ fn begin(args: &Args, common: &Common) -> Result<Begun, Failure> {
     Log::open(&folder.runs())?.add(&line)?;
     let teller = Teller::new(trace.into_tables(), symbolizer, &settings.folder);
     Ok(Begun { folder, settings, targets, lines: vec![line], teller, program })
+}
+
+/// A sampler never ends by itself.
+fn check_end(settings: &Settings, args: &Args) -> Result<(), Failure> {
+    if settings.manner.sampling().is_some() && args.budget.is_none() && args.max_runs.is_none() {
+        return Err(Failure::usage("a sampler never ends by itself: give --max-runs or --budget"));
+    }
+    Ok(())
+}
+
+/// What the watched run nominates; nothing if samples are held instead.
+fn nominated(trace: &mut Trace, settings: &Settings) -> (Nominated, Symbolizer, Option<Failure>) {
+    let symbolizer = Symbolizer::default();
+    if settings.manner.sampling().is_none() {
+        return nominate(trace, settings.manner.nomination(), symbolizer, &settings.folder);
+    }
+    let broken = trace.drive(|_| {}).err().map(|error| Failure::input(error.to_string()));
+    (Nominated::default(), symbolizer, broken)
+}
+
+/// The targets to hunt.
+fn chosen(
+    args: &Args,
+    settings: &Settings,
+    nominated: &Nominated,
+    trace: &Trace,
+) -> Result<Vec<Target>, Failure> {
+    let mut targets = match &args.targets {
+        Some(path) => {
+            let targets = targets::read(path, false)?;
+            targets::check_build(&targets, path, &trace.tables().modules)?;
+            targets
+        }
+        None => nominated.targets.clone(),
+    };
+    if settings.manner.places_alone() {
+        let mut groups = HashSet::new();
+        targets.retain(|target| groups.insert(target.group.clone()));
+    }
+    Ok(match args.partition {
+        Some((m, n)) => targets.into_iter().skip(m - 1).step_by(n).collect(),
+        None => targets,
+    })
 }
 
 /// The first run: its output is shown, its trace kept. The last value says that the order which it
@@ -366,6 +404,7 @@ fn watched_line(
 /// Takes up a hunt that was ended.
 fn resume(path: &Path, args: &Args, common: &Common) -> Result<Begun, Failure> {
     let (folder, settings) = Folder::open(path)?;
+    check_end(&settings, args)?;
     if !args.command.is_empty() && args.command != settings.command {
         return Err(Failure::usage(format!(
             "{} hunts another program or other arguments; leave them out to go on",

@@ -76,8 +76,8 @@ fn bound(witness: &Witness) -> Duration {
 }
 
 fn flags(witness: &Witness) -> u64 {
-    let anybody = witness.flags.iter().any(|name| name == "anybody");
-    flag::WATCH | flag::CALLS | if anybody { flag::ANYBODY } else { 0 }
+    let bit = |named: &str, bit: u64| if witness.flags.iter().any(|name| name == named) { bit } else { 0 };
+    flag::WATCH | flag::CALLS | bit("anybody", flag::ANYBODY) | bit("places", flag::PLACES)
 }
 
 /// Runs the program until the two have met, as often as asked.

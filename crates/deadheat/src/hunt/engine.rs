@@ -13,7 +13,7 @@ use deadheat_report::model::Race;
 use deadheat_trace::Trace;
 
 use super::folder::{Folder, Settings, copy_tree};
-use super::gatefile::{Armed, Plan};
+use super::gatefile::{Armed, Plan, Sample};
 use super::log::{Line, Log, Provoked, Tried};
 use super::outcome::{self, Outcome};
 use super::plan::{Answer, Batch, Scheduler, Verdict};
@@ -114,7 +114,7 @@ impl Hunt<'_> {
         };
         loop {
             while !work.stopping && work.pool.len() < self.limits.jobs && self.may_start(&work) {
-                let Some(batch) = self.scheduler.next() else { break };
+                let Some(batch) = self.next() else { break };
                 if let Err(failure) = self.start(&mut work, batch) {
                     work.failure.get_or_insert(failure);
                     work.stop();
@@ -142,6 +142,11 @@ impl Hunt<'_> {
         work.failure.map_or(Ok(signal), Err)
     }
 
+    /// What the next run is to try; a sampler tries nothing in particular, without an end.
+    fn next(&mut self) -> Option<Batch> {
+        if self.settings.manner.sampling().is_some() { Some(Batch::default()) } else { self.scheduler.next() }
+    }
+
     fn may_start(&self, work: &Work) -> bool {
         self.limits.runs.is_none_or(|most| work.next <= most)
             && self.limits.until.is_none_or(|until| Instant::now() < until)
@@ -165,9 +170,9 @@ impl Hunt<'_> {
         let armed: Vec<Target> = batch.tries.iter().map(|one| self.targets[one.target].clone()).collect();
         let monitored = batch.number == 1 && self.monitored < FEEDBACK_RUNS;
         self.monitored += u64::from(monitored);
-        let flags = flags(batch.anybody, monitored);
+        let flags = flags(batch.anybody, monitored) | self.settings.manner.flags();
         let trace = folder.join("run");
-        let plan = self.plan(&batch, &armed, flags)?;
+        let plan = Plan { sample: self.sample(number), ..self.plan(&batch, &armed, flags)? };
         let mut gate = trace.clone().into_os_string();
         gate.push(deadheat_core::gate::ENDING);
         plan.write(Path::new(&gate))?;
@@ -208,6 +213,12 @@ impl Hunt<'_> {
         }
         let modules = self.teller.modules();
         Ok(Plan { modules, targets: rows, flags, finds: FINDS, notes: NOTES, ..Plan::default() })
+    }
+
+    /// What a sampler holds in a run.
+    fn sample(&self, run: u64) -> Option<Sample> {
+        let seed = self.settings.seed << 32 ^ run;
+        self.settings.manner.sampling().map(|sampling| Sample { sampling, seed })
     }
 
     /// The folder that a run works in.
@@ -296,13 +307,13 @@ impl Hunt<'_> {
             seconds: ended.took.as_secs_f64(),
             ..Provoked::default()
         };
-        let meeting = |target: usize, held, found| Meeting {
+        let meeting = |target: Option<usize>, held, found| Meeting {
             run: ended.key,
             flags: flight.flags,
             outcome,
             armed: &flight.armed,
             target,
-            bound_ms: milliseconds(flight.batch.tries[target].bound),
+            bound_ms: target.map_or(0.0, |number| milliseconds(flight.batch.tries[number].bound)),
             held,
             found,
         };
@@ -312,7 +323,7 @@ impl Hunt<'_> {
             if verdict == Verdict::Race
                 && let [Some(first), Some(second)] = &state.found
             {
-                line.races.push(self.teller.race(&meeting(index, None, [first, second])));
+                line.races.push(self.teller.race(&meeting(Some(index), None, [first, second])));
             }
             line.targets.push(Tried {
                 id: flight.armed[index].id.clone(),
@@ -330,11 +341,8 @@ impl Hunt<'_> {
         }
         line.races.iter().filter_map(told::group_of).for_each(|group| self.scheduler.prove(group));
         if let Some(cause) = finding::cause(ended, outcome, self.watched.0) {
-            let stories = (0..outcome.targets.len()).map(|index| {
-                let mut told = meeting(index, None, [finding::nowhere(); 2]);
-                told.bound_ms = milliseconds(flight.batch.tries[index].bound);
-                self.teller.story(&told)
-            });
+            let stories = (0..outcome.targets.len())
+                .map(|index| self.teller.story(&meeting(Some(index), None, [finding::nowhere(); 2])));
             let stories: Vec<Vec<String>> = stories.collect();
             line.findings.push(finding::tell(&cause, &line, &stories));
         }
@@ -346,8 +354,10 @@ impl Hunt<'_> {
         // A re-run that was cut or crashed leaves what can be read; one that cannot be read
         // teaches nothing.
         let Ok(mut trace) = Trace::open(trace) else { return Ok(()) };
+        let options = self.settings.manner.nomination();
         let symbolizer = self.teller.symbolizer().take().unwrap_or_default();
-        let (nominated, symbolizer, _) = nominate::nominate(&mut trace, symbolizer, &self.settings.folder);
+        let (nominated, symbolizer, _) =
+            nominate::nominate(&mut trace, options, symbolizer, &self.settings.folder);
         *self.teller.symbolizer() = Some(symbolizer);
         let mut of_known: HashMap<String, usize> = HashMap::new();
         let mut new = Vec::new();
@@ -357,7 +367,8 @@ impl Hunt<'_> {
             }
             let many = of_known.entry(target.group.clone()).or_insert(0);
             *many += 1;
-            if self.scheduler.has_group(&target.group) && *many > NEW_OF_KNOWN {
+            let most = if self.settings.manner.places_alone() { 0 } else { NEW_OF_KNOWN };
+            if self.scheduler.has_group(&target.group) && *many > most {
                 continue;
             }
             new.push(target);

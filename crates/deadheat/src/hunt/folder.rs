@@ -9,6 +9,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::manner::Manner;
+use super::plan::Scheduler;
 use crate::args::Common;
 use crate::exit::{Context, Failure};
 use crate::traces;
@@ -47,6 +49,16 @@ pub(crate) struct Settings {
     pub(crate) setup: Option<String>,
     /// What is run after each run.
     pub(crate) teardown: Option<String>,
+    /// What is done otherwise than usual.
+    pub(crate) manner: Manner,
+}
+
+impl Settings {
+    /// The schedule of this hunt, without targets.
+    pub(crate) fn scheduler(&self, watched: Duration) -> Scheduler {
+        let scheduler = Scheduler::new(watched, self.tries, self.seed);
+        if self.manner.ranks() { scheduler } else { scheduler.without_ranks() }
+    }
 }
 
 const SETTINGS: &str = "hunt.json";

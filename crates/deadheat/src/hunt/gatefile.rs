@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use deadheat_core::gate::{self, FOREIGN, MAX_PATH, NAMED, code, descriptor, head, module, range, target};
 
+use super::manner::Sampling;
 use crate::exit::{Context, Failure};
 
 /// Everything that a gate file says to a run.
@@ -25,12 +26,21 @@ pub(crate) struct Plan {
     pub(crate) flags: u64,
     /// How long the order is kept at one place before it is given up.
     pub(crate) patience: Duration,
-    /// Hold every this-many-th access instead of those that match (0: those that match).
-    pub(crate) sample: u64,
+    /// Which accesses to hold beside those that match.
+    pub(crate) sample: Option<Sample>,
     /// Room for finds of the watch rule.
     pub(crate) finds: usize,
     /// Room for notes.
     pub(crate) notes: usize,
+}
+
+/// Accesses that are held by chance.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Sample {
+    /// About every so-many-th, and for how long at most.
+    pub(crate) sampling: Sampling,
+    /// What the choice depends on.
+    pub(crate) seed: u64,
 }
 
 /// A module that codes speak of.
@@ -143,9 +153,13 @@ impl Plan {
             (head::NOTES_AT, notes as u64),
             (head::FLAGS, self.flags),
             (head::PATIENCE, nanoseconds(self.patience)),
-            (head::SAMPLE, self.sample),
         ] {
             words[at] = value;
+        }
+        if let Some(Sample { sampling, seed }) = self.sample {
+            words[head::SAMPLE] = sampling.every;
+            words[head::SAMPLE_DELAY] = nanoseconds(sampling.delay);
+            words[head::SAMPLE_SEED] = seed;
         }
         Ok(words)
     }
