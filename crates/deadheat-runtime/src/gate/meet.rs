@@ -38,6 +38,10 @@ pub(super) fn meet(slot: &'static Slot, thread: *mut Thread, coming: &Coming) {
     let (t, side) = slot.aim();
     let Some((held, first)) = slot.waiting() else { return LOCK.release() };
     let race = conflict(first, coming);
+    if !race && file::places_alone() {
+        // The next visit is as good as this one, and may be the other half of a copy.
+        return LOCK.release();
+    }
     let time = file::now();
     for (at, who, what) in [(side, held, first), (1 - side, thread, coming)] {
         let put = |index, value| {
@@ -48,11 +52,7 @@ pub(super) fn meet(slot: &'static Slot, thread: *mut Thread, coming: &Coming) {
     }
     file::note(note::MET, (t, 1 - side), thread, coming.pc);
     target_word(t, target::WAITED).fetch_add(time.saturating_sub(slot.since()), Ordering::Relaxed);
-    if race {
-        file::decide(t, verdict::RACE);
-    } else {
-        file::decide_unless_places(t, verdict::MOVED);
-    }
+    file::decide(t, if race { verdict::RACE } else { verdict::MOVED });
     slot.give(if race { note::FREED_BY_MEETING } else { note::FREED_BY_MOVE });
     LOCK.release();
     if race && file::flags() & flag::TRAP != 0 {
