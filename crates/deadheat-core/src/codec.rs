@@ -12,6 +12,7 @@
 //! 00000011 n:varint             leave n functions
 //! 00000100 n:u8 bytes           the thread's name
 //! 00000101 stamp:varint         the stream's stamps go on from here (absolute)
+//! 00000110 n:varint             the number that the program gave the thread; before its first stamp
 //! 00001nnn                      leave nnn + 1 functions
 //! 01hhhhhh llllllll             go to slot h·256 + l instead of the predicted one
 //! 1nnnbddd byte × n             the event of the present slot; see below
@@ -54,6 +55,8 @@ pub mod tag {
     pub const NAME: u8 = 4;
     /// The stream's stamps go on from here.
     pub const STAMP: u8 = 5;
+    /// The number that the program gave the thread.
+    pub const GIVEN: u8 = 6;
     /// Leave 1 to 8 functions.
     pub const POP: u8 = 8;
     /// Go to a slot.
@@ -447,6 +450,7 @@ impl Predictor {
             tag::REPEAT => numbered(Record::Repeat),
             tag::POP_MANY => numbered(Record::Pop),
             tag::STAMP => numbered(Record::Stamp),
+            tag::GIVEN => numbered(Record::Given),
             tag::NAME => {
                 let len = 2 + usize::from(*bytes.get(1).ok_or(Fault::Short)?);
                 bytes.get(2..len).ok_or(Fault::Short)?;
@@ -615,6 +619,8 @@ pub enum Record {
     Repeat(u64),
     /// The stream's stamps go on from this one.
     Stamp(u64),
+    /// The number that the program gave the thread.
+    Given(u64),
     /// The thread's name: the record's bytes from the third on.
     Name,
 }

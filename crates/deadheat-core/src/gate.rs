@@ -65,10 +65,18 @@ pub mod head {
     pub const PATIENCE: usize = 16;
     /// Hold about every this-many-th plain access of each thread, whatever it is (0: none).
     pub const SAMPLE: usize = 17;
-    /// How long such an access is held at most, in nanoseconds.
-    pub const SAMPLE_DELAY: usize = 18;
-    /// What the choice of such accesses depends on.
-    pub const SAMPLE_SEED: usize = 19;
+    /// Room for threads that take turns.
+    pub const THREADS: usize = 18;
+    /// Where the records of threads begin.
+    pub const THREADS_AT: usize = 19;
+    /// Room for turns.
+    pub const TURNS: usize = 20;
+    /// Where the turns begin: a word each, see [`super::turn`].
+    pub const TURNS_AT: usize = 21;
+    /// How many turns are given, to be kept in their order (0: turns are noted).
+    pub const KEPT: usize = 22;
+    /// How many of them come before the side [`FIRST`] of the first target is held.
+    pub const PAUSE: usize = 23;
 
     /// Written by the runtime: 1 once a process took the file, with its process id above 32.
     pub const TAKEN: usize = 24;
@@ -88,6 +96,16 @@ pub mod head {
     pub const MOST_THREADS: usize = 31;
     /// Written by the runtime: targets that are not decided.
     pub const OPEN: usize = 32;
+    /// How many threads have a record: those that are given, then those that the runtime adds.
+    pub const KNOWN: usize = 33;
+    /// Written by the runtime: how many turns were noted; beyond [`TURNS`] they are not counted.
+    pub const TURNED: usize = 34;
+    /// The side of the first target that is to be held before the other comes.
+    pub const FIRST: usize = 35;
+    /// How long a sampled access is held at most, in nanoseconds.
+    pub const SAMPLE_DELAY: usize = 36;
+    /// What the choice of such accesses depends on.
+    pub const SAMPLE_SEED: usize = 37;
 
     /// Words of the head.
     pub const SIZE: usize = 64;
@@ -160,6 +178,23 @@ pub const fn of_code(word: u64) -> (u64, u64) {
     (word >> 48, word & ((1 << 48) - 1))
 }
 
+/// A thread that takes turns.
+pub mod thread {
+    /// Length of the thread's path.
+    pub const PATH_LEN: usize = 0;
+    /// The thread's path.
+    pub const PATH: usize = 1;
+    /// Words of a record.
+    pub const SIZE: usize = PATH + super::MAX_PATH + 3;
+}
+
+/// A turn: one thread did one thing that synchronises. The lower half is the number of the
+/// thread's record, from 1; 0 is a thread that has none.
+pub mod turn {
+    /// Written by the runtime: the turn is over.
+    pub const OVER: u64 = 1 << 32;
+}
+
 /// In a thread's path: the number stands for a thread whose creation was not seen.
 pub const FOREIGN: u64 = 1 << 62;
 /// In a thread's path: the number is the name that the program gave the thread.
@@ -172,6 +207,9 @@ pub mod descriptor {
     /// B, whether only thread U matches.
     pub const ONLY_THREAD: usize = 1;
     /// N, from 1.
+    ///
+    /// 0 stands for any, if the thread of the other side is held before memory that this access
+    /// conflicts with; nobody is held for such a descriptor.
     pub const ORDINAL: usize = 2;
     /// Length of U.
     pub const PATH_LEN: usize = 3;
@@ -246,6 +284,11 @@ pub mod target {
     pub const DECIDED: usize = 3;
     /// Written by the runtime: how long a thread was held for it, in nanoseconds.
     pub const WAITED: usize = 4;
+    /// Written by the runtime: how many turns were over when one side was held, and above 32 bits
+    /// when the two met.
+    pub const TURNS: usize = 5;
+    /// Written by the runtime: the side that was held when the other came.
+    pub const FIRST: usize = 6;
     /// Written by the runtime: M, the accesses found, for each side.
     pub const FOUND: usize = 8;
     /// Words of a record.
@@ -276,6 +319,8 @@ pub mod find {
     pub const TARGET: usize = 1;
     /// The side that was held.
     pub const SIDE: usize = 2;
+    /// How many turns were over when it was held, and above 32 bits when the other came.
+    pub const TURNS: usize = 3;
     /// The held access, then the other one.
     pub const FOUND: usize = 4;
     /// Words of a record.
@@ -370,6 +415,15 @@ mod tests {
             CUT,
             MOST_THREADS,
             OPEN,
+            THREADS,
+            THREADS_AT,
+            TURNS,
+            TURNS_AT,
+            KEPT,
+            PAUSE,
+            KNOWN,
+            TURNED,
+            FIRST,
         ];
         for (i, word) in words.iter().enumerate() {
             assert!(*word < SIZE && !words[..i].contains(word));

@@ -75,16 +75,24 @@ impl<'a> Oracle<'a> {
             return false;
         }
         let common = one.address.max(other.address)..one.end().min(other.end());
-        common.into_iter().any(|byte| !(earlier..later).any(|between| revives(&self.events[between], byte)))
+        common
+            .into_iter()
+            .any(|byte| !(earlier..later).any(|between| revives(&self.events[..=between], byte)))
     }
 }
 
-/// Whether an event gives a byte a new life.
-fn revives(event: &Event, byte: u64) -> bool {
-    match event.op {
-        Op::Alloc { address, size, kind } => (address..address + owned(address, size, kind)).contains(&byte),
-        _ => false,
-    }
+/// Whether the last of some events gives a byte a new life: the first that a byte has in a heap block is none.
+fn revives(events: &[Event], byte: u64) -> bool {
+    let (event, before) = events.split_last().expect("an event");
+    begins(event, byte).is_some_and(|kind| {
+        kind != BlockKind::Heap || before.iter().any(|event| begins(event, byte).is_some())
+    })
+}
+
+/// The kind of the block that comes to life, if an event makes one that has this byte.
+fn begins(event: &Event, byte: u64) -> Option<BlockKind> {
+    let Op::Alloc { address, size, kind } = event.op else { return None };
+    (address..address + owned(address, size, kind)).contains(&byte).then_some(kind)
 }
 
 /// Heap blocks on an 8-byte boundary own the whole of their last 8 bytes.
@@ -159,7 +167,9 @@ impl Edges<'_> {
 
     /// Whether the object at an address was forgotten between two events.
     fn forgotten(&self, object: u64, from: usize, to: usize) -> bool {
-        self.events[from..to].iter().any(|event| event.op == Op::Forget { object } || revives(event, object))
+        self.events[from..to]
+            .iter()
+            .any(|event| event.op == Op::Forget { object } || begins(event, object).is_some())
     }
 
     /// How often the thread of an event holds a lock just before it.
@@ -263,7 +273,7 @@ impl Edges<'_> {
             return heads;
         }
         for at in (0..index).rev() {
-            if revives(&self.events[at], read.address) {
+            if begins(&self.events[at], read.address).is_some() {
                 break;
             }
             let Some(write) = access(self.events, at).filter(|access| access.mode.writes()) else { continue };

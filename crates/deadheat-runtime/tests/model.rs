@@ -11,7 +11,38 @@ mod sys {
         //! Stands in for the runtime's `sys::primitive`.
 
         pub(crate) use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+        use loom::sync::{Condvar, Mutex};
         pub(crate) use loom::thread::yield_now;
+
+        loom::lazy_static! {
+            /// Whether the time of every sleep is over, and what sleepers sleep on.
+            static ref SLEEP: (Mutex<bool>, Condvar) = (Mutex::new(false), Condvar::new());
+        }
+
+        /// Sleeps while the word is `expected` and the time is not over.
+        pub(crate) fn futex_wait(word: &AtomicU32, expected: u32, _at_most: u64) {
+            let late = SLEEP.0.lock().expect("nobody panics");
+            if word.load(Ordering::SeqCst) == expected && !*late {
+                drop(SLEEP.1.wait(late).expect("nobody panics"));
+            }
+        }
+
+        /// Wakes all sleepers: those of other words wake for nothing, as is allowed.
+        pub(crate) fn futex_wake(_word: &AtomicU32) {
+            let _late = SLEEP.0.lock().expect("nobody panics");
+            SLEEP.1.notify_all();
+        }
+
+        /// The time of every sleep is over.
+        pub(crate) fn be_late() {
+            *SLEEP.0.lock().expect("nobody panics") = true;
+            SLEEP.1.notify_all();
+        }
+
+        /// Whether it is.
+        pub(crate) fn is_late() -> bool {
+            *SLEEP.0.lock().expect("nobody panics")
+        }
 
         /// Every failed attempt lets the others run: the model has no time to spin.
         pub(crate) fn pause() {
@@ -33,6 +64,14 @@ mod lock;
 #[path = "../src/hot/stripe.rs"]
 mod stripe;
 
+#[path = "../src/gate/park.rs"]
+mod park;
+
+mod cold {
+    //! Where the included files look for the lock.
+    pub(crate) use crate::lock;
+}
+
 use std::sync::Arc;
 
 use loom::cell::UnsafeCell;
@@ -40,6 +79,7 @@ use loom::sync::atomic::{AtomicU64, Ordering};
 use loom::thread;
 
 use lock::Lock;
+use park::Park;
 use stripe::Stripe;
 
 /// The checker complains if two threads are in the cell at once.
@@ -122,5 +162,136 @@ fn a_handler_shares_the_stripe_of_its_thread() {
         let _held = shared.0.take(0, true).expect("nobody holds it");
         // SAFETY: the other thread has ended.
         shared.1.with(|value| assert_eq!(unsafe { *value }, 2));
+    });
+}
+
+/// What the two sides of a target share, as the gate does.
+struct Target {
+    lock: Lock,
+    parks: [Park; 2],
+    verdict: UnsafeCell<u32>,
+    /// Whether a side's thread stands before its access.
+    stands: [UnsafeCell<bool>; 2],
+}
+
+const OPEN: u32 = 0;
+const MET: u32 = 1;
+const LATE: u32 = 2;
+const SIGNALLED: u32 = 3;
+
+impl Target {
+    fn new() -> Target {
+        let stands = [UnsafeCell::new(false), UnsafeCell::new(false)];
+        Target {
+            lock: Lock::new(),
+            parks: [Park::new(), Park::new()],
+            verdict: UnsafeCell::new(OPEN),
+            stands,
+        }
+    }
+
+    /// Under the lock; an undecided target is decided, once.
+    fn decide(&self, verdict: u32) {
+        // SAFETY: under the lock; the checker proves that it is enough.
+        let before = self.verdict.with_mut(|known| unsafe { std::mem::replace(&mut *known, verdict) });
+        assert_eq!(before, OPEN);
+    }
+
+    /// A side comes and meets the other, or waits for it: what came of it, `OPEN` if it came too
+    /// late to wait. `signals`: so often a signal takes it away, and it comes anew.
+    fn come(&self, side: usize, mut signals: u32) -> u32 {
+        loop {
+            let result = self.come_once(side, &mut signals);
+            if result != SIGNALLED {
+                return result;
+            }
+        }
+    }
+
+    fn come_once(&self, side: usize, signals: &mut u32) -> u32 {
+        let (mine, other) = (&self.parks[side], &self.parks[1 - side]);
+        self.lock.acquire();
+        // SAFETY: under the lock, as all accesses to the cells.
+        if self.verdict.with(|known| unsafe { *known }) != OPEN {
+            self.lock.release();
+            return OPEN;
+        }
+        if other.is_waiting() {
+            // SAFETY: as above.
+            assert!(self.stands[1 - side].with(|stands| unsafe { *stands }), "a meeting of one");
+            self.decide(MET);
+            other.give(MET);
+            self.lock.release();
+            other.wake();
+            return MET;
+        }
+        assert!(mine.is_free());
+        mine.take();
+        // SAFETY: as above.
+        self.stands[side].with_mut(|stands| unsafe { *stands = true });
+        self.lock.release();
+        let mut result = OPEN;
+        let sleeps = *signals == 0;
+        let look = || {
+            if *signals > 0 {
+                *signals -= 1;
+                return Some(SIGNALLED);
+            }
+            sys::primitive::is_late().then(|| {
+                self.decide(LATE);
+                LATE
+            })
+        };
+        mine.wait(
+            &self.lock,
+            || sleeps.then_some(1),
+            look,
+            |why| {
+                result = why;
+                // SAFETY: as above.
+                self.stands[side].with_mut(|stands| unsafe { *stands = false });
+            },
+        );
+        result
+    }
+}
+
+/// Runs two sides against each other, and `meanwhile` on a third thread.
+fn sides(signals: u32, meanwhile: Option<fn()>, check: fn(u32, u32)) {
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = Some(3);
+    model.check(move || {
+        let target = Arc::new(Target::new());
+        let other = Arc::clone(&target);
+        let thread = thread::spawn(move || other.come(1, 0));
+        let third = meanwhile.map(thread::spawn);
+        let mine = target.come(0, signals);
+        let theirs = thread.join().expect("the thread ends");
+        third.map(|third| third.join().expect("the thread ends"));
+        check(mine, theirs);
+        // SAFETY: the other threads have ended.
+        let verdict = target.verdict.with(|verdict| unsafe { *verdict });
+        assert_eq!(verdict, mine.max(theirs));
+        assert!(target.parks.iter().all(Park::is_free));
+    });
+}
+
+/// No wake-up is lost: two sides that wait for each other without end meet.
+#[test]
+fn two_sides_of_a_target_meet() {
+    sides(0, None, |mine, theirs| assert_eq!((mine, theirs), (MET, MET)));
+}
+
+/// A side that a signal took away comes anew, and misses nobody who came meanwhile.
+#[test]
+fn a_signal_costs_no_meeting() {
+    sides(2, None, |mine, theirs| assert_eq!((mine, theirs), (MET, MET)));
+}
+
+/// The time may be over at any moment: both met, or one waited in vain and the other came too late.
+#[test]
+fn a_meeting_takes_two_or_the_time_is_over() {
+    sides(0, Some(sys::primitive::be_late), |mine, theirs| {
+        assert!(matches!((mine, theirs), (MET, MET) | (LATE, OPEN) | (OPEN, LATE)), "{mine} {theirs}");
     });
 }

@@ -85,7 +85,7 @@ impl Dwarf {
         &mut self,
         image: &Image,
         address: u64,
-        offset: u64,
+        offset: i64,
         size: u64,
     ) -> Option<LocalVariable> {
         let frames = self.frames(address).ok()?;
@@ -93,7 +93,7 @@ impl Dwarf {
         let unit = self.context.find_dwarf_and_unit(address).skip_all_loads()?;
         let call = call_at(image, unit, function, address)?;
         let lines: Vec<_> = frames.iter().rev().map(|frame| frame.line).collect();
-        let bytes = call.argument()?.checked_add(i64::try_from(offset).ok()?)?;
+        let bytes = call.argument()?.checked_add(offset)?;
         let question = Question { unit, function, at: address, call: &call, bytes, size, lines: &lines };
         let Local { name, file, line, depth } = question.answer()?;
         let frame = frames.iter().rev().nth(depth)?;

@@ -93,7 +93,7 @@ impl Module {
     }
 
     /// The local variable whose address a hook is called with at a code address.
-    pub(crate) fn local(&mut self, address: u64, offset: u64, size: u64) -> Option<LocalVariable> {
+    pub(crate) fn local(&mut self, address: u64, offset: i64, size: u64) -> Option<LocalVariable> {
         if self.image.object().architecture() != Architecture::X86_64 {
             return None;
         }

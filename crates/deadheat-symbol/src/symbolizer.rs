@@ -154,14 +154,15 @@ impl Symbolizer {
     }
 
     /// The local variable whose address a hook is called with, by the call that holds the code
-    /// address: the one that holds the `size` bytes from `offset` on behind that address. It is
+    /// address: the one that holds the `size` bytes from `offset` on behind that address, or before
+    /// it. It is
     /// told from the machine code and the debug information, for x86-64, and only if it is the
     /// only possible one.
     pub fn local(
         &mut self,
         module: ModuleKey,
         address: u64,
-        offset: u64,
+        offset: i64,
         size: u64,
     ) -> Option<LocalVariable> {
         self.open(module)?.local(address, offset, size)

@@ -33,6 +33,8 @@ pub struct Blocks {
     by_kind: [BTreeMap<u64, Entry>; KINDS.len()],
     /// How many blocks of each kind are freed.
     freed: [usize; KINDS.len()],
+    /// Bounds of all bytes whose life ended and that are in no block since.
+    cut: Option<(u64, u64)>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -77,7 +79,32 @@ impl Blocks {
             entry.live = false;
             return;
         }
-        self.carve(kind, address, address.saturating_add(size), true);
+        let end = address.saturating_add(size);
+        self.cut = Some(self.cut.map_or((address, end), |cut| (cut.0.min(address), cut.1.max(end))));
+        self.carve(kind, address, end, true);
+    }
+
+    /// Tells the parts of a range that may have had a life before, which may overlap: those that are
+    /// or were in a block.
+    ///
+    /// The reader delivers a plain access as early as its thread's synchronisation allows. So an access
+    /// to a block that another thread publishes without synchronisation may come before the block
+    /// does. If its bytes never were anything else, it was one to this block.
+    pub fn lived(&self, start: u64, end: u64, mut told: impl FnMut(u64, u64)) {
+        let cut = self.cut.into_iter();
+        let blocks = self.by_kind[..BlockKind::Benign as usize].iter().flat_map(|blocks| {
+            let before = blocks.range(..start).next_back();
+            before
+                .into_iter()
+                .chain(blocks.range(start..end))
+                .map(|(&at, entry)| (at, at.saturating_add(owned(at, entry.block.size, entry.block.kind))))
+        });
+        for (from, to) in cut.chain(blocks) {
+            let part = (from.max(start), to.min(end));
+            if part.0 < part.1 {
+                told(part.0, part.1);
+            }
+        }
     }
 
     /// The size of the live block that starts at an address.
@@ -200,6 +227,26 @@ mod tests {
         assert_eq!(blocks.first_not_benign(70, 80), Some(70));
         assert_eq!(blocks.first_not_benign(73, 80), Some(78));
         assert_eq!(blocks.first_not_benign(73, 78), None);
+    }
+
+    #[test]
+    fn what_was_in_a_block_has_lived() {
+        let mut blocks = Blocks::default();
+        blocks.insert(block(64, 30, BlockKind::Heap));
+        blocks.remove(64, 0, BlockKind::Heap);
+        blocks.insert(block(72, 8, BlockKind::Stack));
+        blocks.insert(block(120, 8, BlockKind::Benign));
+        let lived = |blocks: &Blocks, start, end| {
+            let mut parts = Vec::new();
+            blocks.lived(start, end, |from, to| parts.push((from, to)));
+            parts
+        };
+        assert_eq!(lived(&blocks, 56, 128), [(64, 96), (72, 80)]);
+        assert_eq!(lived(&blocks, 80, 90), [(80, 90)]);
+        assert_eq!(lived(&blocks, 96, 128), []);
+        blocks.remove(100, 4, BlockKind::Mapping);
+        blocks.remove(112, 4, BlockKind::Mapping);
+        assert_eq!(lived(&blocks, 96, 128), [(100, 116)]);
     }
 
     #[test]

@@ -269,13 +269,16 @@ impl Conflict {
 
     fn alloc(&mut self, event: &Event, address: u64, size: u64, kind: BlockKind) {
         let Event { thread, place, stack, .. } = *event;
-        self.blocks.insert(Block { address, size, kind, thread, place, stack });
-        if kind == BlockKind::Benign {
-            return;
-        }
         let end = address.saturating_add(owned(address, size, kind));
-        self.shadow.clear(address, end);
-        self.order.objects.forget_range(address, end);
+        match kind {
+            BlockKind::Benign => {}
+            BlockKind::Heap => self.blocks.lived(address, end, |from, to| self.shadow.clear(from, to)),
+            BlockKind::Mapping | BlockKind::Stack | BlockKind::ThreadLocal => self.shadow.clear(address, end),
+        }
+        self.blocks.insert(Block { address, size, kind, thread, place, stack });
+        if kind != BlockKind::Benign {
+            self.order.objects.forget_range(address, end);
+        }
     }
 
     fn free(&mut self, event: &Event, address: u64, size: u64, kind: BlockKind) {

@@ -331,13 +331,17 @@ impl Hb {
 
     fn alloc(&mut self, event: &Event, address: u64, size: u64, kind: BlockKind) {
         let Event { thread, place, stack, .. } = *event;
-        self.blocks.insert(Block { address, size, kind, thread, place, stack });
-        if kind == BlockKind::Benign {
-            return;
-        }
         let end = address.saturating_add(owned(address, size, kind));
-        self.shadow.clear(address, end, &mut self.crowds);
-        self.order.objects.forget_range(address, end);
+        let mut clear = |from, to| self.shadow.clear(from, to, &mut self.crowds);
+        match kind {
+            BlockKind::Benign => {}
+            BlockKind::Heap => self.blocks.lived(address, end, clear),
+            BlockKind::Mapping | BlockKind::Stack | BlockKind::ThreadLocal => clear(address, end),
+        }
+        self.blocks.insert(Block { address, size, kind, thread, place, stack });
+        if kind != BlockKind::Benign {
+            self.order.objects.forget_range(address, end);
+        }
     }
 
     fn free(

@@ -267,10 +267,11 @@ pub(crate) unsafe fn leave_below(stack: u64) {
     // SAFETY: the calling thread's own state; frames below `top` are filled.
     unsafe {
         let state = &mut *thread;
+        crate::gate::jumps(thread);
         let mut top = state.top;
         let own = |address: u64| (state.stack.0..state.stack.1).contains(&address);
         // A handler's frames may be on a stack of their own, above or below.
-        let left = |frame: u64| frame < stack || (own(stack) && !own(frame));
+        let left = |frame: u64| if own(frame) == own(stack) { frame < stack } else { own(stack) };
         while top > state.frames && left((*top.sub(1)).stack) {
             top = top.sub(1);
         }

@@ -4,6 +4,8 @@
 
 use core::ffi::c_ulong;
 
+use deadheat_core::gate::FOREIGN;
+
 use crate::cold::{start, threads};
 
 shim!(
@@ -12,16 +14,26 @@ shim!(
     deadheat_announce_thread, "rdi", on_announce
 );
 shim!(
+    /// `unsigned long deadheat_announce_named_thread(unsigned long number)`: the same for a thread
+    /// that the program gives a number (0: none).
+    deadheat_announce_named_thread, "rsi", on_announce_named
+);
+shim!(
     /// `void deadheat_begin_thread(unsigned long token)`: the calling thread, in which nothing
     /// was watched so far, is the one that the token was given for.
     deadheat_begin_thread, "rsi", on_begin
 );
 
 unsafe extern "C" fn on_announce(pc: usize) -> c_ulong {
+    on_announce_named(0, pc)
+}
+
+extern "C" fn on_announce_named(number: c_ulong, pc: usize) -> c_ulong {
     if !start::recording() {
         return 0;
     }
-    threads::prepare_child(pc, 0, 0, false).map_or(0, |child| child.token() as c_ulong)
+    let number = number & (FOREIGN - 1);
+    threads::prepare_child(pc, (0, 0), number, false).map_or(0, |child| child.token() as c_ulong)
 }
 
 unsafe extern "C" fn on_begin(token: c_ulong, _pc: usize) {

@@ -6,7 +6,7 @@
 use super::{block, modules, start, threads};
 use crate::gate;
 use crate::hot::atomic;
-use crate::hot::thread::{UNWATCHED, current};
+use crate::hot::thread::{UNWATCHED, current, internal};
 use crate::sys;
 
 /// Calls `fork` and sets the child up.
@@ -15,12 +15,15 @@ pub(crate) fn fork(real: impl FnOnce() -> i32) -> i32 {
         return real();
     }
     let parent = sys::process_id();
+    // While the gate's lock is held nothing that runs meanwhile may come to it: no handler of a
+    // signal, and nothing of what the program registered with `pthread_atfork`.
+    let quiet = gate::on().then(sys::Quiet::new);
     let thread = current();
     threads::lock_for_fork();
     modules::lock_for_fork();
     block::lock_for_fork();
     gate::lock_for_fork();
-    let result = real();
+    let result = if quiet.is_some() { internal(real) } else { real() };
     gate::unlock_after_fork();
     block::unlock_after_fork();
     modules::unlock_after_fork();

@@ -8,6 +8,7 @@ use core::ptr::null_mut;
 use core::sync::atomic::{AtomicU32, Ordering};
 
 use deadheat_core::event::{BlockKind, Op, SyncKind};
+use deadheat_core::gate::FOREIGN;
 
 use super::lock::Lock;
 use super::{block, modules, start};
@@ -105,6 +106,9 @@ unsafe fn begin(thread: *mut Thread, stack: Option<(u64, u64)>) {
             let _busy = Busy::new(thread);
             block::next(thread);
         }
+        if let Some(number) = (*thread).seat.given() {
+            log::given(thread, number);
+        }
         log::event_of(thread, 0, &Op::Begin);
         let fresh = !(*thread).given_stack;
         if let Some((low, high)) = stack.filter(|_| fresh) {
@@ -177,9 +181,29 @@ fn own_stack() -> Option<(u64, u64)> {
 /// A child that the calling thread is about to create.
 pub(crate) struct Child(*mut Thread);
 
-/// Prepares a child that will run `routine(argument)`, and records the fork. `None` if nothing
-/// is recorded.
-pub(crate) fn prepare_child(pc: usize, routine: usize, argument: usize, given_stack: bool) -> Option<Child> {
+/// The number that the program gives the thread that will run `routine(argument)`: what its own
+/// `unsigned long deadheat_thread_name(void *(*routine)(void *), void *argument)` says, which runs
+/// unseen in the creating thread. 0: none.
+pub(crate) fn number_of_child(routine: usize, argument: usize) -> u64 {
+    type Name = unsafe extern "C" fn(usize, usize) -> core::ffi::c_ulong;
+    let name = weak_address!("deadheat_thread_name");
+    if name == 0 {
+        return 0;
+    }
+    let _errno = c::KeepErrno::new();
+    // SAFETY: the program defines the function, and as documented.
+    let number = internal(|| unsafe { core::mem::transmute::<usize, Name>(name)(routine, argument) });
+    number & (FOREIGN - 1)
+}
+
+/// Prepares a child that will run `routine(argument)`, and records the fork. `given` is the number
+/// that the program gives it, or 0. `None` if nothing is recorded.
+pub(crate) fn prepare_child(
+    pc: usize,
+    (routine, argument): (usize, usize),
+    given: u64,
+    given_stack: bool,
+) -> Option<Child> {
     let parent = crate::hot::thread::current()?;
     // SAFETY: the calling thread's own state.
     if unsafe { (*parent).internal } != 0 {
@@ -191,7 +215,7 @@ pub(crate) fn prepare_child(pc: usize, routine: usize, argument: usize, given_st
     // SAFETY: nobody else knows the child yet.
     unsafe {
         (*child).start = (routine, argument);
-        (*parent).seat.spawn_into(&mut (*child).seat);
+        (*parent).seat.spawn_into(&mut (*child).seat, given);
         (*child).given_stack = given_stack;
     }
     let fork = Op::Fork { child: deadheat_core::ids::ThreadId(id) };
@@ -296,7 +320,7 @@ unsafe extern "C" fn destroyed(value: *mut c_void) {
 /// A fiber: a thread of its own in the trace, run by whoever switches to it. Null if nothing is
 /// recorded.
 pub(crate) fn create_fiber(pc: usize) -> *mut Thread {
-    let Some(Child(fiber)) = prepare_child(pc, 0, 0, true) else { return null_mut() };
+    let Some(Child(fiber)) = prepare_child(pc, (0, 0), 0, true) else { return null_mut() };
     // SAFETY: nobody runs the fiber yet; for its first events it is made the calling thread.
     unsafe {
         let own = sys::machine::thread_word();

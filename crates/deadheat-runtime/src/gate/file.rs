@@ -5,7 +5,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 
 use deadheat_core::gate::{
     MAGIC, MAX_DESCRIPTORS, MAX_STEPS, access, descriptor, find, flag, head, loaded, module, note, of_code,
-    range, target, verdict,
+    range, target, thread, verdict,
 };
 
 use super::{LOCK, filter};
@@ -53,6 +53,14 @@ pub(super) fn target_word(number: usize, index: usize) -> &'static AtomicU64 {
 
 pub(super) fn find_word(number: usize, index: usize) -> &'static AtomicU64 {
     record(head::FINDS_AT, number, find::SIZE, index)
+}
+
+pub(super) fn thread_word(number: usize, index: usize) -> &'static AtomicU64 {
+    record(head::THREADS_AT, number, thread::SIZE, index)
+}
+
+pub(super) fn turn_word(number: usize) -> &'static AtomicU64 {
+    record(head::TURNS_AT, number, 1, 0)
 }
 
 fn module_word(number: usize, index: usize) -> &'static AtomicU64 {

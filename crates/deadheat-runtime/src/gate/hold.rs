@@ -3,7 +3,9 @@
 //!
 //! Invariant: a slot's thread stands in its hook from the slot's filling, under the lock, until its
 //! result is given, under the lock, too. So whoever finds a slot without a result has a thread
-//! before him that has not yet made its access, and is not blocked.
+//! before him that has not yet made its access, and is not blocked: not in a handler either.
+//! Signals are kept from a thread in a slot; when one waits for it, it leaves the slot, lets the
+//! handler run, and comes anew.
 
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
@@ -11,19 +13,20 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use deadheat_core::gate::{MAX_HELD, NO_TARGET, descriptor, flag, head, note, target, verdict};
 
 use super::file::{self, descriptor_word, target_word};
-use super::{Coming, LOCK, filter, meet, who};
+use super::park::Park;
+use super::{Coming, LOCK, filter, meet, turns, who};
 use crate::hot::thread::Thread;
 use crate::sys;
 
-/// The slot's thread waits.
-const WAITING: u32 = 0;
+/// The result of one who leaves its slot for a signal; no note has this number.
+const SIGNALLED: u32 = 1 << 8;
 
 /// A held thread.
 pub(super) struct Slot {
     /// Null: nobody.
     thread: AtomicPtr<Thread>,
-    /// What the thread waits on: [`WAITING`], or the note that says why it goes on.
-    word: AtomicU32,
+    /// Where the thread waits; the result is the note that says why it goes on, or [`SIGNALLED`].
+    pub(super) park: Park,
     target: AtomicU32,
     side: AtomicU32,
     /// The held access: in the holding thread's own memory, valid while the slot is taken.
@@ -32,19 +35,22 @@ pub(super) struct Slot {
     pub(super) first: AtomicU64,
     pub(super) end: AtomicU64,
     since: AtomicU64,
+    /// How many turns were over then.
+    turns: AtomicU64,
 }
 
 impl Slot {
     const fn free() -> Slot {
         Slot {
             thread: AtomicPtr::new(null_mut()),
-            word: AtomicU32::new(WAITING),
+            park: Park::new(),
             target: AtomicU32::new(0),
             side: AtomicU32::new(0),
             coming: AtomicPtr::new(null_mut()),
             first: AtomicU64::new(0),
             end: AtomicU64::new(0),
             since: AtomicU64::new(0),
+            turns: AtomicU64::new(0),
         }
     }
 }
@@ -68,7 +74,7 @@ impl Slot {
     /// The held thread and its access, as long as no result is given. Under the lock.
     pub(super) fn waiting(&self) -> Option<(*mut Thread, &Coming)> {
         let thread = self.thread.load(Ordering::Relaxed);
-        if thread.is_null() || self.word.load(Ordering::Relaxed) != WAITING {
+        if !self.park.is_waiting() {
             return None;
         }
         // SAFETY: by the invariant the holding thread stands in `hold`, which owns the access.
@@ -87,19 +93,20 @@ impl Slot {
 
     /// One in which nobody is held. Under the lock.
     fn unused() -> Option<&'static Slot> {
-        SLOTS.iter().find(|slot| slot.thread.load(Ordering::Relaxed).is_null())
+        SLOTS.iter().find(|slot| slot.park.is_free())
     }
 
     /// Holds the thread, which waits next. Under the lock.
-    fn fill(&self, thread: *mut Thread, coming: &Coming, (t, side): (usize, usize)) {
+    fn fill(&self, thread: *mut Thread, coming: &Coming, (t, side): (usize, usize), since: u64) {
         self.target.store(t as u32, Ordering::Relaxed);
         self.side.store(side as u32, Ordering::Relaxed);
         self.coming.store((&raw const *coming).cast_mut(), Ordering::Relaxed);
         self.first.store(coming.access.address, Ordering::Relaxed);
         self.end.store(coming.access.end(), Ordering::Relaxed);
-        self.since.store(file::now(), Ordering::Relaxed);
-        self.word.store(WAITING, Ordering::Relaxed);
+        self.since.store(since, Ordering::Relaxed);
+        self.turns.store(turns::count(), Ordering::Relaxed);
         self.thread.store(thread, Ordering::Release);
+        self.park.take();
         TAKEN.fetch_add(1, Ordering::AcqRel);
         filter::watch(true);
     }
@@ -112,14 +119,9 @@ impl Slot {
         }
     }
 
-    /// Gives the result. Under the lock; the thread is woken by [`Self::wake`].
-    pub(super) fn give(&self, why: u64) {
-        self.word.store(why as u32, Ordering::Release);
-    }
-
-    /// Wakes the held thread.
-    pub(super) fn wake(&self) {
-        sys::futex_wake(&self.word);
+    /// How many turns were over when it was held and are now, as a word of the file.
+    pub(super) fn turns(&self) -> u64 {
+        self.turns.load(Ordering::Relaxed) | turns::count() << 32
     }
 }
 
@@ -130,73 +132,173 @@ fn slot_of(t: usize, side: usize) -> Option<&'static Slot> {
 
 /// A thread comes to the access of descriptor `d`, for the time that the descriptor means.
 pub(super) fn arrive(thread: *mut Thread, coming: &Coming, d: usize) {
-    let (t, side) = (d / 2, d % 2);
+    let quiet = sys::Quiet::new();
+    let reached = descriptor_word(d, descriptor::REACHED);
+    if reached.load(Ordering::Relaxed) == 0 {
+        reached.store(file::now().max(1), Ordering::Relaxed);
+    }
+    let arrival = Arrival { thread, coming, aim: (d / 2, d % 2), since: file::now() };
+    let mut again = false;
+    while arrival.come(&quiet, again) == SIGNALLED {
+        // What the handlers do is seen: nothing of this hook is half done.
+        // SAFETY: the calling thread's own state.
+        unsafe { (*thread).busy = 0 };
+        quiet.let_come();
+        // SAFETY: as above.
+        unsafe { (*thread).busy = 1 };
+        again = true;
+    }
+    file::cut_if_done();
+}
+
+/// A thread comes to an access of descriptor `d`, which nobody is held for.
+pub(super) fn come_by(thread: *mut Thread, coming: &Coming, d: usize) {
+    let _quiet = sys::Quiet::new();
     LOCK.acquire();
     let reached = descriptor_word(d, descriptor::REACHED);
     if reached.load(Ordering::Relaxed) == 0 {
         reached.store(file::now().max(1), Ordering::Relaxed);
     }
-    if target_word(t, target::VERDICT).load(Ordering::Relaxed) != verdict::OPEN {
-        return LOCK.release();
-    }
-    if let Some(slot) = slot_of(t, 1 - side) {
-        // Line 11: the other side is pending, and the target is undecided.
-        return meet::meet(slot, thread, coming);
-    }
-    if slot_of(t, side).is_some() {
-        // Line 10: this side was published by another thread at the same instruction.
-        return LOCK.release();
-    }
-    match take_slot(thread, coming, (t, side)) {
-        Some(slot) => {
-            LOCK.release();
-            wait(slot, thread, coming.pc);
+    match slot_of(d / 2, 1 - d % 2) {
+        Some(slot)
+            if slot
+                .waiting()
+                .is_some_and(|(held, first)| held != thread && meet::conflict(first, coming)) =>
+        {
+            meet::meet(slot, thread, coming);
         }
-        None => {
-            file::note(note::NOT_HELD, (t, side), thread, coming.pc);
-            LOCK.release();
-        }
+        _ => LOCK.release(),
     }
-    file::cut_if_done();
 }
 
-/// Takes a slot for the thread, if it may be held. Under the lock.
-fn take_slot(thread: *mut Thread, coming: &Coming, (t, side): (usize, usize)) -> Option<&'static Slot> {
-    // SAFETY: the lock is held.
-    let living = unsafe { who::living() };
-    if living < 2 {
-        // Nobody else is there to come.
-        file::decide_unless_places(t, verdict::QUIESCENT);
-        return None;
-    }
-    let held = TAKEN.load(Ordering::Relaxed) as usize;
-    let may = held + 2 <= living && (file::places_alone() || !crosses(thread, 2 * t + 1 - side));
-    let Some(slot) = Slot::unused().filter(|_| may) else {
-        file::decide_unless_places(t, verdict::BUSY);
-        return None;
-    };
-    slot.fill(thread, coming, (t, side));
-    target_word(t, target::HELD).store(side as u64 + 1, Ordering::Relaxed);
-    file::note(note::HELD, (t, side), thread, coming.pc);
-    Some(slot)
+/// A thread before an access that it may be held at.
+struct Arrival<'a> {
+    thread: *mut Thread,
+    coming: &'a Coming,
+    aim: (usize, usize),
+    since: u64,
 }
 
-/// Holds a thread before an access for so many nanoseconds, for no target: what conflicts with it
-/// meanwhile is seen by the watch rule.
+impl Arrival<'_> {
+    /// Meets who is held for the other side, or is held; `again`: after a signal. Gives why the
+    /// thread goes on, 0 if it was not held.
+    fn come(&self, quiet: &sys::Quiet, again: bool) -> u32 {
+        let (t, side) = self.aim;
+        LOCK.acquire();
+        if target_word(t, target::VERDICT).load(Ordering::Relaxed) != verdict::OPEN {
+            LOCK.release();
+        } else if let Some(slot) = slot_of(t, 1 - side) {
+            // Line 11: the other side is pending, and the target is undecided.
+            meet::meet(slot, self.thread, self.coming);
+        } else if slot_of(t, side).is_some() {
+            // Line 10: this side was published by another thread at the same instruction.
+            LOCK.release();
+        } else if let Some(slot) = self.take_slot() {
+            if !again {
+                file::note(note::HELD, self.aim, self.thread, self.coming.pc);
+            }
+            LOCK.release();
+            return self.wait(slot, quiet);
+        } else {
+            file::note(note::NOT_HELD, self.aim, self.thread, self.coming.pc);
+            LOCK.release();
+        }
+        0
+    }
+
+    /// Takes a slot for the thread, if it may be held. Under the lock.
+    fn take_slot(&self) -> Option<&'static Slot> {
+        let (t, side) = self.aim;
+        // SAFETY: the lock is held.
+        let living = unsafe { who::living() };
+        if living < 2 {
+            // Nobody else is there to come.
+            file::decide_unless_places(t, verdict::QUIESCENT);
+            return None;
+        }
+        let held = TAKEN.load(Ordering::Relaxed) as usize;
+        let crosses = !file::places_alone() && crosses(self.thread, 2 * t + 1 - side);
+        let Some(slot) = Slot::unused().filter(|_| held + 2 <= living && !crosses) else {
+            file::decide_unless_places(t, verdict::BUSY);
+            return None;
+        };
+        slot.fill(self.thread, self.coming, self.aim, self.since);
+        target_word(t, target::HELD).store(side as u64 + 1, Ordering::Relaxed);
+        Some(slot)
+    }
+
+    /// Waits until the slot has a result, and frees it.
+    fn wait(&self, slot: &'static Slot, quiet: &sys::Quiet) -> u32 {
+        let (t, side) = self.aim;
+        let of_target = |index| target_word(t, index).load(Ordering::Relaxed);
+        // Where places alone count, earlier visits have used up some of the time.
+        let until = self.since + of_target(target::BOUND).saturating_sub(of_target(target::WAITED));
+        let anyone = file::flags() & (flag::ANYBODY | flag::PLACES) != 0;
+        let mut next = FIRST_LOOK;
+        let mut silent = 0;
+        let mut result = 0;
+        let rest = || {
+            let left = until.checked_sub(file::now())?;
+            let time = next.min(left);
+            next = (next * 2).min(LONGEST_REST);
+            Some(time)
+        };
+        // The guard: only an undecided target is given up, and only while it is undecided.
+        let look = || {
+            // SAFETY: the lock is held.
+            let come = unsafe { who::could_come(self.thread, 2 * t + 1 - side, anyone) };
+            silent = if come { 0 } else { silent + 1 };
+            if quiet.is_wanted() {
+                Some(SIGNALLED)
+            } else if silent >= LOOKS {
+                Some(self.give_up(verdict::QUIESCENT, note::FREED_BY_QUIET))
+            } else if file::now() >= until {
+                Some(self.give_up(verdict::NONE, note::FREED_BY_TIME))
+            } else {
+                None
+            }
+        };
+        slot.park.wait(&LOCK, rest, look, |why| {
+            result = why;
+            if why != SIGNALLED {
+                file::note(u64::from(why), self.aim, self.thread, self.coming.pc);
+            }
+            target_word(t, target::HELD).store(0, Ordering::Relaxed);
+            slot.empty();
+        });
+        result
+    }
+
+    /// Line 16, under the lock: what is decided, and the note that says why the thread goes on.
+    fn give_up(&self, what: u64, why: u64) -> u32 {
+        let (t, _) = self.aim;
+        if target_word(t, target::VERDICT).load(Ordering::Relaxed) == verdict::OPEN {
+            let waited = file::now().saturating_sub(self.since);
+            target_word(t, target::WAITED).fetch_add(waited, Ordering::Relaxed);
+            match what {
+                verdict::NONE => file::decide(t, what),
+                _ => file::decide_unless_places(t, what),
+            }
+        }
+        why as u32
+    }
+}
+
+/// Holds a thread before an access for so many nanoseconds, or until a signal comes, for no target:
+/// what conflicts with it meanwhile is seen by the watch rule.
 pub(super) fn sample(thread: *mut Thread, coming: &Coming, delay: u64) {
+    let quiet = sys::Quiet::new();
     LOCK.acquire();
     let Some(slot) = Slot::unused() else { return LOCK.release() };
-    slot.fill(thread, coming, (NO_TARGET as usize, 0));
+    slot.fill(thread, coming, (NO_TARGET as usize, 0), file::now());
     LOCK.release();
     let until = slot.since() + delay;
-    loop {
-        let now = file::now();
-        if now >= until {
-            break;
-        }
-        sys::futex_wait(&slot.word, WAITING, until - now);
-    }
-    LOCK.with(|| slot.empty());
+    let rest = || until.checked_sub(file::now());
+    let look = || {
+        let over = quiet.is_wanted() || file::now() >= until;
+        over.then_some(note::FREED_BY_TIME as u32)
+    };
+    slot.park.wait(&LOCK, rest, look, |_| slot.empty());
 }
 
 /// Whether the thread that would be waited for is held in wait of this one. Under the lock.
@@ -212,55 +314,3 @@ const FIRST_LOOK: u64 = 1_000_000;
 const LONGEST_REST: u64 = 16_000_000;
 /// How many looks in a row must find nobody.
 const LOOKS: u32 = 2;
-
-/// Waits until the slot has a result, and frees it.
-fn wait(slot: &'static Slot, thread: *mut Thread, pc: u64) {
-    let (t, side) = slot.aim();
-    let of_target = |index| target_word(t, index).load(Ordering::Relaxed);
-    // Where places alone count, earlier visits have used up some of the time.
-    let until = slot.since() + of_target(target::BOUND).saturating_sub(of_target(target::WAITED));
-    let anyone = file::flags() & (flag::ANYBODY | flag::PLACES) != 0;
-    let mut rest = FIRST_LOOK;
-    let mut quiet = 0;
-    loop {
-        let now = file::now();
-        if slot.word.load(Ordering::Acquire) == WAITING && now < until {
-            sys::futex_wait(&slot.word, WAITING, rest.min(until - now));
-        }
-        rest = (rest * 2).min(LONGEST_REST);
-        if slot.word.load(Ordering::Acquire) != WAITING {
-            break;
-        }
-        LOCK.acquire();
-        // The guard: only an undecided target is given up, and only while it is undecided.
-        if slot.word.load(Ordering::Relaxed) == WAITING {
-            // SAFETY: the lock is held.
-            let come = unsafe { who::could_come(thread, 2 * t + 1 - side, anyone) };
-            quiet = if come { 0 } else { quiet + 1 };
-            if quiet >= LOOKS {
-                give_up(slot, t, (verdict::QUIESCENT, note::FREED_BY_QUIET));
-            } else if file::now() >= until {
-                give_up(slot, t, (verdict::NONE, note::FREED_BY_TIME));
-            }
-        }
-        LOCK.release();
-    }
-    LOCK.acquire();
-    file::note(u64::from(slot.word.load(Ordering::Relaxed)), (t, side), thread, pc);
-    target_word(t, target::HELD).store(0, Ordering::Relaxed);
-    slot.empty();
-    LOCK.release();
-}
-
-/// Line 16, under the lock.
-fn give_up(slot: &Slot, t: usize, (what, why): (u64, u64)) {
-    if target_word(t, target::VERDICT).load(Ordering::Relaxed) == verdict::OPEN {
-        let waited = file::now().saturating_sub(slot.since());
-        target_word(t, target::WAITED).fetch_add(waited, Ordering::Relaxed);
-        match what {
-            verdict::NONE => file::decide(t, what),
-            _ => file::decide_unless_places(t, what),
-        }
-    }
-    slot.give(why);
-}

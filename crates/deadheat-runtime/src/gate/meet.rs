@@ -51,14 +51,16 @@ pub(super) fn meet(slot: &'static Slot, thread: *mut Thread, coming: &Coming) {
         unsafe { file::write_access(put, who, what, time, as_of_now(what).1) };
     }
     file::note(note::MET, (t, 1 - side), thread, coming.pc);
+    target_word(t, target::TURNS).store(slot.turns(), Ordering::Relaxed);
+    target_word(t, target::FIRST).store(side as u64, Ordering::Relaxed);
     target_word(t, target::WAITED).fetch_add(time.saturating_sub(slot.since()), Ordering::Relaxed);
     file::decide(t, if race { verdict::RACE } else { verdict::MOVED });
-    slot.give(if race { note::FREED_BY_MEETING } else { note::FREED_BY_MOVE });
+    slot.park.give(if race { note::FREED_BY_MEETING } else { note::FREED_BY_MOVE } as u32);
     LOCK.release();
     if race && file::flags() & flag::TRAP != 0 {
         // Both stand before their accesses: whoever debugs the process looks at them now.
         sys::trap();
     }
-    slot.wake();
+    slot.park.wake();
     file::cut_if_done();
 }

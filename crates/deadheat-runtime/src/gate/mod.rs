@@ -12,7 +12,9 @@ mod filter;
 mod hold;
 mod meet;
 mod order;
+mod park;
 mod sample;
+mod turns;
 mod watch;
 mod who;
 
@@ -28,10 +30,18 @@ pub(crate) use who::{Blocked, Seat, is_not_born, name_foreign, will_be_born};
 
 use crate::cold::lock::Lock;
 use crate::hot::thread::{Busy, Thread, UNWATCHED};
+use crate::sys;
 use file::{descriptor_word, head_word, target_word};
 
-/// Guards verdicts, slots and the list of threads. Held for short work only, never while waiting.
+/// Guards verdicts, slots and the list of threads. Held for short work only, never while waiting,
+/// and only with signals kept away: a handler might jump out of that work.
 static LOCK: Lock = Lock::new();
+
+/// Runs `body` under the lock.
+fn locked<R>(body: impl FnOnce() -> R) -> R {
+    let _quiet = sys::Quiet::new();
+    LOCK.with(body)
+}
 
 /// Whether there is a gate file.
 static ON: AtomicU32 = AtomicU32::new(0);
@@ -59,7 +69,7 @@ pub(crate) fn open(path: &core::ffi::CStr, filtered: bool) -> bool {
     if !file::map(path) {
         return false;
     }
-    filter::set_idle(filtered && !sample::wanted());
+    filter::set_idle(filtered && !turns::kept() && !sample::wanted());
     filter::want_frames(file::wants_frames());
     ON.store(1, Ordering::Release);
     true
@@ -74,6 +84,9 @@ pub(crate) fn open(path: &core::ffi::CStr, filtered: bool) -> bool {
 pub(crate) unsafe fn before(thread: *mut Thread, coming: &Coming) {
     if order::wanted() {
         order::step(thread, coming.pc);
+    }
+    if turns::kept() {
+        turns::pause_before(thread);
     }
     if hold::anybody() {
         watch::look(thread, coming);
@@ -117,6 +130,10 @@ fn meet_descriptors(thread: *mut Thread, coming: &Coming) {
         if !matched {
             continue;
         }
+        if descriptor_word(d, descriptor::ORDINAL).load(Ordering::Relaxed) == 0 {
+            hold::come_by(thread, coming, d);
+            continue;
+        }
         // SAFETY: as above; `d` is below the number of counters.
         let times = unsafe {
             (*thread).seat.counts[d] += 1;
@@ -143,9 +160,17 @@ pub(crate) unsafe fn event(thread: *mut Thread, pc: u64, op: &Op) {
         if (*thread).busy != 0 {
             return;
         }
-        if order::wanted() && releases(op) {
+        if releases(op) {
             let _busy = Busy::new(thread);
-            order::step(thread, pc);
+            if order::wanted() {
+                order::step(thread, pc);
+            }
+            if turns::kept() && turns::is_turn(op) {
+                turns::wait(thread);
+            }
+        }
+        if turns::is_turn(op) {
+            turns::taken(thread);
         }
         match *op {
             Op::Acquire { lock, .. } => (*thread).seat.take(lock),
@@ -212,19 +237,40 @@ pub(crate) fn freed(pc: usize, address: u64, size: impl FnOnce() -> u64) {
     }
 }
 
-/// The thread is about to take a lock, at `pc`: a place that a watched order may name.
+/// The thread is about to take a lock or a semaphore, at `pc`: a place that a watched order may
+/// name, and a turn.
 #[inline]
 pub(crate) fn before_lock(pc: usize) {
-    if on() && order::wanted() {
-        let word = crate::sys::machine::thread_word();
-        if word > UNWATCHED {
-            let thread = word as *mut Thread;
-            // SAFETY: the calling thread's own state. A handler that interrupted a hook passes.
-            unsafe {
-                if (*thread).busy == 0 {
-                    let _busy = Busy::new(thread);
-                    order::step(thread, pc as u64);
-                }
+    if on() && (order::wanted() || turns::kept()) {
+        idle(|thread| {
+            if order::wanted() {
+                order::step(thread, pc as u64);
+            }
+            if turns::kept() {
+                turns::wait(thread);
+            }
+        });
+    }
+}
+
+/// The thread tried to take a lock in vain: that was its turn.
+#[inline]
+pub(crate) fn tried_in_vain() {
+    if on() {
+        idle(turns::taken);
+    }
+}
+
+/// Runs `what` for the calling thread if it is watched. A handler that interrupted a hook passes.
+fn idle(what: impl FnOnce(*mut Thread)) {
+    let word = crate::sys::machine::thread_word();
+    if word > UNWATCHED {
+        let thread = word as *mut Thread;
+        // SAFETY: the calling thread's own state.
+        unsafe {
+            if (*thread).busy == 0 {
+                let _busy = Busy::new(thread);
+                what(thread);
             }
         }
     }
@@ -237,6 +283,24 @@ pub(crate) fn blocked<R>(what: Blocked, object: u64, wait: impl FnOnce() -> R) -
         return wait();
     }
     who::blocked(what, object, wait)
+}
+
+/// The calling thread jumps out of functions: it is blocked no more. In a provocation it is in no
+/// hook any more, either, since what a hook changes is the gate's own and is changed with signals
+/// kept away; but the recording of an event may have been left half done.
+///
+/// # Safety
+/// `thread` is the calling thread's.
+pub(crate) unsafe fn jumps(thread: *mut Thread) {
+    if on() {
+        // SAFETY: the caller's promise.
+        unsafe {
+            (&raw mut (*thread).seat.blocked).write_volatile(Blocked::No as u32);
+            if crate::cold::start::light() {
+                (*thread).busy = 0;
+            }
+        }
+    }
 }
 
 /// In a forked child: it is not steered, and leaves its parent's file alone.

@@ -9,8 +9,8 @@ use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use deadheat_core::gate::{head, note};
 
-use super::LOCK;
 use super::file::{self, head_word};
+use super::locked;
 use crate::hot::thread::Thread;
 use crate::sys;
 
@@ -65,7 +65,7 @@ fn over() -> bool {
 
 /// It is this step's turn: the thread passes it, if it is the first there.
 fn claim(thread: *mut Thread, step: usize, pc: u64) -> bool {
-    LOCK.with(|| {
+    locked(|| {
         if PASSING.load(Ordering::Relaxed) != 0 || PASSED.load(Ordering::Relaxed) != step as u32 {
             return false;
         }
@@ -89,7 +89,7 @@ pub(super) fn passed_by(thread: *mut Thread) {
 
 /// The step, from 1, is passed.
 fn pass(step: u32) {
-    LOCK.with(|| {
+    locked(|| {
         if PASSING.load(Ordering::Relaxed) == step {
             PASSING.store(0, Ordering::Relaxed);
             PASSED.store(step, Ordering::Release);

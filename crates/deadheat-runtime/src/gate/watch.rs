@@ -7,7 +7,7 @@ use deadheat_core::gate::{NO_TARGET, access, descriptor, find, flag, head, note}
 
 use super::file::{self, descriptor_word, find_word, head_word};
 use super::hold::{SLOTS, Slot};
-use super::{Coming, LOCK, meet, who};
+use super::{Coming, locked, meet, who};
 use crate::hot::thread::Thread;
 
 /// Compares an access with those that threads are held before.
@@ -19,7 +19,7 @@ pub(super) fn look(thread: *mut Thread, coming: &Coming) {
         let touches = coming.access.address < slot.end.load(Ordering::Relaxed)
             && slot.first.load(Ordering::Relaxed) < coming.access.end();
         if touches {
-            LOCK.with(|| compare(slot, thread, coming));
+            locked(|| compare(slot, thread, coming));
         }
     }
 }
@@ -48,6 +48,7 @@ fn compare(slot: &Slot, thread: *mut Thread, coming: &Coming) {
     }
     find_word(count, find::TARGET).store(t as u64, Ordering::Relaxed);
     find_word(count, find::SIDE).store(side as u64, Ordering::Relaxed);
+    find_word(count, find::TURNS).store(slot.turns(), Ordering::Relaxed);
     find_word(count, find::WHOLE).store(1, Ordering::Release);
     head_word(head::FOUND).store(count as u64 + 1, Ordering::Release);
     file::note(note::SEEN, (t, 1 - side), thread, coming.pc);
@@ -60,8 +61,8 @@ fn is_expected(thread: *mut Thread, coming: &Coming, d: usize) -> bool {
     }
     // SAFETY: the calling thread's own state.
     let (matches, count) = unsafe { (who::matches(thread, d), u64::from((*thread).seat.counts[d])) };
-    file::places_alone()
-        || matches && count + 1 == descriptor_word(d, descriptor::ORDINAL).load(Ordering::Relaxed)
+    let ordinal = descriptor_word(d, descriptor::ORDINAL).load(Ordering::Relaxed);
+    file::places_alone() || matches && (ordinal == 0 || count + 1 == ordinal)
 }
 
 /// Whether a find of these two places is there already.

@@ -8,10 +8,10 @@ use core::cell::UnsafeCell;
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use deadheat_core::gate::{FOREIGN, MAX_DESCRIPTORS, MAX_PATH, access, descriptor, head};
+use deadheat_core::gate::{FOREIGN, MAX_DESCRIPTORS, MAX_PATH, NAMED, access, descriptor, head};
 
 use super::file::{self, descriptor_word, head_word};
-use super::{LOCK, hold};
+use super::{hold, locked, turns};
 use crate::hot::thread::{Busy, Frame, Thread, UNWATCHED};
 use crate::sys;
 
@@ -35,7 +35,7 @@ pub(crate) struct Seat {
     /// U: the ordinals of its spawn and those of its ancestors; empty for the first thread.
     pub(crate) path: [u64; MAX_PATH],
     pub(crate) path_len: u32,
-    /// N of the thread state: threads that it spawned.
+    /// N of the thread state: threads that it spawned and the program gave no number.
     pub(crate) spawned: u32,
     /// The kernel's number of the thread.
     pub(crate) kernel_id: u32,
@@ -44,6 +44,10 @@ pub(crate) struct Seat {
     pub(crate) blocked_on: u64,
     /// The step of the watched order that it is passing, from 1; 0: none.
     pub(crate) passing: u32,
+    /// The number of its record among the threads that take turns, from 1; 0: none.
+    pub(crate) row: u32,
+    /// Its next turn of a kept order.
+    pub(crate) next: u32,
     locks_len: AtomicU32,
     locks: [AtomicU64; access::MAX_LOCKS],
     /// Which of its accesses are held as samples.
@@ -77,18 +81,25 @@ impl Seat {
         self.locks_len.store(len - 1, Ordering::Relaxed);
     }
 
+    /// The number that the program gave the thread.
+    pub(crate) fn given(&self) -> Option<u64> {
+        let last = *self.path.get((self.path_len as usize).checked_sub(1)?)?;
+        (last & NAMED != 0).then_some(last & !NAMED)
+    }
+
     /// Whether the thread's creation was not seen.
     pub(crate) fn is_foreign(&self) -> bool {
         self.path_len == 1 && self.path[0] & FOREIGN != 0
     }
 
-    /// The path of the next thread that this one spawns (Algorithm 1).
-    pub(crate) fn spawn_into(&mut self, child: &mut Seat) {
-        self.spawned += 1;
+    /// The path of the next thread that this one spawns (Algorithm 1), or of one that the program
+    /// gives a number: then that stands for the ordinal, and the thread is not counted.
+    pub(crate) fn spawn_into(&mut self, child: &mut Seat, given: u64) {
+        self.spawned += u32::from(given == 0);
         child.path = self.path;
         let len = self.path_len as usize;
         if len < MAX_PATH {
-            child.path[len] = u64::from(self.spawned);
+            child.path[len] = if given == 0 { u64::from(self.spawned) } else { NAMED | given };
         }
         child.path_len = self.path_len + 1;
     }
@@ -154,10 +165,11 @@ pub(super) unsafe fn living() -> usize {
 
 /// The thread begins.
 pub(super) fn begins(thread: *mut Thread) {
-    LOCK.with(|| {
+    locked(|| {
         // SAFETY: under the lock; the calling thread's own state.
         unsafe {
             (*thread).seat.kernel_id = sys::thread_id();
+            turns::begins(&mut (*thread).seat);
             if (*thread).seat.path_len > 0 && !(*thread).seat.is_foreign() {
                 UNBORN.fetch_sub(1, Ordering::Relaxed);
             }
@@ -178,7 +190,7 @@ pub(super) fn begins(thread: *mut Thread) {
 
 /// The thread ends.
 pub(super) fn ends(thread: *mut Thread) {
-    LOCK.with(|| {
+    locked(|| {
         // SAFETY: under the lock; the calling thread's own state.
         unsafe {
             let named = (0..file::number(head::DESCRIPTORS)).filter(|&d| is_named(thread, d));
@@ -208,10 +220,13 @@ pub(super) fn blocked<R>(what: Blocked, object: u64, wait: impl FnOnce() -> R) -
             let _busy = Busy::new(thread);
             super::order::passed_by(thread);
         }
+        // In a handler that interrupted a wait both waits are the thread's.
+        let outer = ((*thread).seat.blocked, (*thread).seat.blocked_on);
         (&raw mut (*thread).seat.blocked_on).write_volatile(object);
         (&raw mut (*thread).seat.blocked).write_volatile(what as u32);
         let result = wait();
-        (&raw mut (*thread).seat.blocked).write_volatile(Blocked::No as u32);
+        (&raw mut (*thread).seat.blocked_on).write_volatile(outer.1);
+        (&raw mut (*thread).seat.blocked).write_volatile(outer.0);
         result
     }
 }

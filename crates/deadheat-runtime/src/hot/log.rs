@@ -433,6 +433,24 @@ pub(crate) fn name(thread: *mut Thread, name: &[u8]) {
     }
 }
 
+/// Appends the number that the program gave the thread.
+///
+/// # Safety
+/// `thread` is the calling thread's, and nothing was appended yet.
+pub(crate) unsafe fn given(thread: *mut Thread, number: u64) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let _busy = Busy::new(thread);
+        if (*thread).at.is_null() {
+            return;
+        }
+        let mut record = [0u8; MAX_EVENT];
+        record[0] = tag::GIVEN;
+        let len = put_varint(number, &mut record, 1);
+        store(&mut *thread, &record[..len]);
+    }
+}
+
 /// The longest thread name that the kernel keeps, and then some.
 const MAX_NAME: usize = 31;
 const _: () = assert!(MAX_NAME + 2 <= ROOM && MAX_EVENT + 8 <= ROOM);

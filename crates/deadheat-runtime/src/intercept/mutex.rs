@@ -44,6 +44,16 @@ fn obtain(
     gate::blocked(Blocked::Lock, lock as u64, wait)
 }
 
+/// Tries to get a lock.
+pub(super) fn try_once(pc: usize, attempt: impl FnOnce() -> c_int) -> c_int {
+    gate::before_lock(pc);
+    let result = attempt();
+    if result != 0 && result != EOWNERDEAD {
+        gate::tried_in_vain();
+    }
+    result
+}
+
 /// Takes a lock with `attempt` if it is free, else with `wait`, and records it.
 pub(super) fn lock(
     pc: usize,
@@ -155,7 +165,7 @@ intercept! {
     /// `pthread_mutex_trylock`
     fn dh_wrap_pthread_mutex_trylock / pthread_mutex_trylock(mutex: *mut c_void) -> c_int; pc {
         // SAFETY: passed on.
-        let result = unsafe { real!("pthread_mutex_trylock", Lock)(mutex) };
+        let result = try_once(pc, || unsafe { real!("pthread_mutex_trylock", Lock)(mutex) });
         if recording() { mutex_taken(pc, mutex, result) } else { result }
     }
 }
@@ -233,7 +243,7 @@ intercept! {
     /// `mtx_trylock`
     fn dh_wrap_mtx_trylock / mtx_trylock(mutex: *mut c_void) -> c_int; pc {
         // SAFETY: passed on.
-        let result = unsafe { real!("mtx_trylock", Lock)(mutex) };
+        let result = try_once(pc, || unsafe { real!("mtx_trylock", Lock)(mutex) });
         if recording() { taken(pc, mutex, Write, result) } else { result }
     }
 }
@@ -291,7 +301,7 @@ intercept! {
     /// `pthread_spin_trylock`
     fn dh_wrap_pthread_spin_trylock / pthread_spin_trylock(spinlock: *mut c_void) -> c_int; pc {
         // SAFETY: passed on.
-        let result = unsafe { real!("pthread_spin_trylock", Lock)(spinlock) };
+        let result = try_once(pc, || unsafe { real!("pthread_spin_trylock", Lock)(spinlock) });
         if recording() { taken(pc, spinlock, Write, result) } else { result }
     }
 }

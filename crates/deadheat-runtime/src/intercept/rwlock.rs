@@ -4,7 +4,7 @@ use core::ffi::{c_int, c_void};
 
 use deadheat_core::event::LockMode::{self, Read, Write};
 
-use super::mutex::{forget, lock, taken, unlock};
+use super::mutex::{forget, lock, taken, try_once, unlock};
 use crate::cold::start::recording;
 
 type Lock = unsafe extern "C" fn(*mut c_void) -> c_int;
@@ -54,7 +54,7 @@ intercept! {
     /// `pthread_rwlock_tryrdlock`
     fn dh_wrap_pthread_rwlock_tryrdlock / pthread_rwlock_tryrdlock(rwlock: *mut c_void) -> c_int; pc {
         // SAFETY: passed on.
-        let result = unsafe { real!("pthread_rwlock_tryrdlock", Lock)(rwlock) };
+        let result = try_once(pc, || unsafe { real!("pthread_rwlock_tryrdlock", Lock)(rwlock) });
         if recording() { taken(pc, rwlock, Read, result) } else { result }
     }
 }
@@ -103,7 +103,7 @@ intercept! {
     /// `pthread_rwlock_trywrlock`
     fn dh_wrap_pthread_rwlock_trywrlock / pthread_rwlock_trywrlock(rwlock: *mut c_void) -> c_int; pc {
         // SAFETY: passed on.
-        let result = unsafe { real!("pthread_rwlock_trywrlock", Lock)(rwlock) };
+        let result = try_once(pc, || unsafe { real!("pthread_rwlock_trywrlock", Lock)(rwlock) });
         if recording() { taken(pc, rwlock, Write, result) } else { result }
     }
 }

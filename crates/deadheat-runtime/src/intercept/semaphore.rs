@@ -52,6 +52,7 @@ intercept! {
 intercept! {
     /// `sem_wait`
     fn dh_wrap_sem_wait / sem_wait(semaphore: *mut c_void) -> c_int; pc {
+        gate::before_lock(pc);
         // SAFETY: passed on.
         let wait = || unsafe { real!("sem_wait", One)(semaphore) };
         passed(pc, semaphore, gate::blocked(Blocked::Other, semaphore as u64, wait))

@@ -23,8 +23,9 @@ intercept! {
         // SAFETY: the program's own arguments, or ours in their place.
         unsafe {
             let child = if start::recording() {
-                let given = gives_stack(attributes);
-                threads::prepare_child(pc, routine as usize, argument as usize, given)
+                let start = (routine as usize, argument as usize);
+                let given = threads::number_of_child(start.0, start.1);
+                threads::prepare_child(pc, start, given, gives_stack(attributes))
             } else {
                 None
             };

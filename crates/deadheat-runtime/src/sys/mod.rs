@@ -16,5 +16,7 @@ pub(crate) mod primitive;
 pub(crate) mod c;
 pub(crate) mod calls;
 mod memory;
+mod signals;
 pub(crate) use calls::*;
 pub(crate) use real::resolve;
+pub(crate) use signals::Quiet;

@@ -3,7 +3,7 @@
 
 pub(crate) use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-pub(crate) use super::calls::yield_now;
+pub(crate) use super::calls::{futex_wait, futex_wake, yield_now};
 pub(crate) use super::machine::pause;
 
 /// Makes a constructor usable in statics. (A model checker's atomics cannot be made in constants.)

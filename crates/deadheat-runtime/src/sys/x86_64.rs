@@ -372,6 +372,7 @@ pub(crate) mod number {
     pub(crate) const LSEEK: usize = 8;
     pub(crate) const MMAP: usize = 9;
     pub(crate) const MUNMAP: usize = 11;
+    pub(crate) const RT_SIGPROCMASK: usize = 14;
     pub(crate) const PWRITE64: usize = 18;
     pub(crate) const SCHED_YIELD: usize = 24;
     pub(crate) const MADVISE: usize = 28;
@@ -379,6 +380,7 @@ pub(crate) mod number {
     pub(crate) const GETSOCKNAME: usize = 51;
     pub(crate) const GETPEERNAME: usize = 52;
     pub(crate) const GETSOCKOPT: usize = 55;
+    pub(crate) const RT_SIGPENDING: usize = 127;
     pub(crate) const FUTEX: usize = 202;
     pub(crate) const TGKILL: usize = 234;
     pub(crate) const EXIT_GROUP: usize = 231;

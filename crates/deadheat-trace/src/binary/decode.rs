@@ -258,6 +258,8 @@ impl Decoder {
                 let name = &self.window.held()[start + 2..self.window.at];
                 ahead.other(0, What::Name(String::from_utf8_lossy(name).into()));
             }
+            // It was noted when the stream's first stamp was looked for.
+            Record::Given(_) => {}
         }
         ahead.solidify(ahead.count());
         Ok(true)
@@ -386,8 +388,8 @@ impl Decoder {
 
     /// The first moment at which the stream takes part in the merge: its first stamp.
     ///
-    /// Reads up to there without delivering (but a name that the thread has from the start is
-    /// noted, so that its creator's events can tell it); the decoder is then of no more use.
+    /// Reads up to there without delivering (but a name or number that the thread has from the
+    /// start is noted, so that its creator's events can tell it); the decoder is then of no more use.
     pub(super) fn first_due(&mut self, shared: &mut Shared<'_>) -> Result<Due, Error> {
         loop {
             if self.window.low() {
@@ -414,6 +416,7 @@ impl Decoder {
                     let name = &self.window.held()[start + 2..self.window.at];
                     *shared.tables.threads.name(self.thread) = String::from_utf8_lossy(name).into_owned();
                 }
+                Record::Given(number) => shared.tables.threads.give(self.thread, number),
                 Record::Call { .. } | Record::Pop(_) | Record::Repeat(_) => {}
             }
         }

@@ -129,8 +129,16 @@ impl Writer {
         self.write_header(if whole { flag::CLEAN } else { 0 })
     }
 
-    /// Sets up the thread's stream, and writes its name if that is new.
+    /// Sets up the thread's stream, with the number that the program gave the thread, and writes its
+    /// name if that is new.
     fn introduce(&mut self, thread: ThreadId, tables: &Tables) -> Result<(), Error> {
+        let is_new = self.streams.get(thread.index()).is_none_or(Option::is_none);
+        if is_new && let Some(number) = tables.threads.get(thread).and_then(|known| known.given) {
+            self.stream(thread);
+            let mut record = [tag::GIVEN; MAX_EVENT];
+            let len = put_varint(number, &mut record, 1);
+            self.put(thread, &record[..len])?;
+        }
         let name = tables.threads.get(thread).map_or("", |known| known.name.as_str());
         if self.streams.get(thread.index()).is_some_and(|slot| matches!(slot, Some(s) if s.name == name)) {
             return Ok(());

@@ -10,8 +10,10 @@ pub struct Thread {
     /// Who created it, if that was seen.
     pub parent: Option<ThreadId>,
     /// Its number among the threads that its parent created, from 1 (for a thread without a
-    /// parent: its number among those).
+    /// parent: its number among those). Those that the program gave a number are not counted.
     pub ordinal: u32,
+    /// The number that the program gave it, which stands in place of the ordinal.
+    pub given: Option<u64>,
     /// Where its parent created it.
     pub created_at: (PlaceId, StackId),
     /// Whether it appears in the trace at all.
@@ -20,7 +22,7 @@ pub struct Thread {
     pub begun: bool,
     /// Whether its last event was seen.
     pub ended: bool,
-    /// How many threads it created.
+    /// How many threads it created that the program gave no number.
     pub forks: u32,
 }
 
@@ -57,14 +59,17 @@ impl Threads {
     }
 
     /// The thread's spawn path: `main`, `main/1`, `main/1/2`; `?1` for a thread whose creation
-    /// was not seen.
+    /// was not seen; `main/#7` for one that the program gave the number 7.
     #[must_use]
     pub fn path(&self, id: ThreadId) -> String {
         let mut ordinals = Vec::new();
         let mut at = id;
         while let Some(thread) = self.get(at) {
             let Some(parent) = thread.parent else { break };
-            ordinals.push(thread.ordinal);
+            ordinals.push(match thread.given {
+                Some(number) => format!("/#{number}"),
+                None => format!("/{}", thread.ordinal),
+            });
             at = parent;
         }
         let mut path = if at == ThreadId::FIRST {
@@ -72,16 +77,18 @@ impl Threads {
         } else {
             format!("?{}", self.get(at).map_or(0, |thread| thread.ordinal))
         };
-        for ordinal in ordinals.iter().rev() {
-            path.push('/');
-            path.push_str(&ordinal.to_string());
-        }
+        path.extend(ordinals.into_iter().rev());
         path
     }
 
     /// The thread's name, to be set.
     pub(crate) fn name(&mut self, id: ThreadId) -> &mut String {
         &mut self.row(id).name
+    }
+
+    /// Notes the number that the program gave the thread, before anything else is noted of it.
+    pub(crate) fn give(&mut self, id: ThreadId, number: u64) {
+        self.row(id).given = Some(number);
     }
 
     /// Notes that the thread has an event.
@@ -104,8 +111,9 @@ impl Threads {
         if child == ThreadId::FIRST || self.row(child).seen {
             return;
         }
+        let counts = self.row(child).given.is_none();
         let forks = &mut self.row(parent).forks;
-        *forks += 1;
+        *forks += u32::from(counts);
         let ordinal = *forks;
         let thread = self.row(child);
         thread.seen = true;
@@ -125,6 +133,18 @@ impl Threads {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_given_number_stands_for_the_ordinal() {
+        let mut threads = Threads::default();
+        let nowhere = (PlaceId::UNKNOWN, StackId::EMPTY);
+        threads.give(ThreadId(1), 7);
+        for (parent, child) in [(0, 1), (0, 2), (1, 3)] {
+            threads.fork(ThreadId(parent), ThreadId(child), nowhere);
+        }
+        let path = |id| threads.path(ThreadId(id));
+        assert_eq!([path(1), path(2), path(3)], ["main/#7", "main/1", "main/#7/1"]);
+    }
 
     #[test]
     fn paths_count_spawns() {

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use deadheat_core::gate::flag;
 use deadheat_report::model::Access;
+use serde_json::Value;
 
 use crate::args::Common;
 use crate::child::{self, End, Launch};
@@ -15,7 +16,6 @@ use crate::hunt::again::{self, Again, why_not};
 use crate::hunt::gate::Gate;
 use crate::hunt::outcome::Verdict;
 use crate::hunt::proof::where_was;
-use crate::hunt::targets::Target;
 use crate::hunt::witness::{self, Recalled, Witness};
 use crate::tell::{self, Output};
 use crate::traces::Scratch;
@@ -83,17 +83,23 @@ fn flags(witness: &Witness) -> u64 {
 /// Runs the program until the two have met, as often as asked.
 fn again(args: &Args, recalled: &Recalled, witness: &Witness, common: &Common) -> Result<Exit, Failure> {
     let id = &recalled.race.id;
-    let run =
-        Again { command: args.program.command(), timeout: args.program.timeout(), input: recalled.input() };
+    let run = Again {
+        command: args.program.command(),
+        timeout: args.program.timeout(),
+        input: recalled.input(),
+        order: witness.order(),
+    };
     let (mut end, mut why, mut others) = (End::Exited(0), "", Vec::new());
     for number in 1..=args.tries {
-        // Where the watch rule saw one side elsewhere, each second try waits for it there.
-        let seen = witness.seen().filter(|_| number % 2 == 0);
-        let armed = [seen.unwrap_or_else(|| witness.target.clone())];
+        // Where the watch rule saw one side elsewhere, each second try holds it there.
+        let armed = [witness.pair(u64::from(number % 2 == 0))];
         let tried = run.go(&armed, bound(witness), flags(witness))?;
         check(&tried.changed, tried.taken, &args.program)?;
         let (met, other): (Vec<_>, Vec<_>) = tried.races.iter().cloned().partition(|race| race.id == *id);
-        if let Some(race) = met.into_iter().next() {
+        if let Some(mut race) = met.into_iter().next() {
+            if let Some(fields) = race.witness.as_mut().and_then(Value::as_object_mut) {
+                fields.insert("order".to_owned(), witness.order.clone());
+            }
             if !common.quiet {
                 anstream::eprintln!("deadheat: {id}: they met again in try {number} of {}", args.tries);
             }
@@ -139,9 +145,9 @@ fn in_gdb(args: &Args, recalled: &Recalled, witness: &Witness, common: &Common) 
     })?;
     let scratch = Scratch::make()?;
     let trace = scratch.path().join("run");
-    let target: Target = witness.seen().unwrap_or_else(|| witness.target.clone());
+    let target = witness.pair(0);
     let flags = flags(witness) | flag::TRAP;
-    let gate = Gate::write(&again::plan_of_one(&target, bound(witness), flags)?, &trace)?;
+    let gate = Gate::write(&again::plan_of_one(&target, witness.order(), bound(witness), flags)?, &trace)?;
     let command = gdb_command(&gdb, args, &recalled.race.accesses);
     let end = child::run(&Launch::provoked(&command, &trace, args.program.timeout()))?;
     let outcome = gate.outcome()?;

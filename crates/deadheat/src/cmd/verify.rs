@@ -7,6 +7,7 @@ use crate::child;
 use crate::cmd::record::{self, Program};
 use crate::exit::{Exit, Failure};
 use crate::hunt::again::Again;
+use crate::hunt::turns::Order;
 use crate::hunt::witness::{self, Recalled};
 use crate::tell::{self, Output};
 use crate::traces::Scratch;
@@ -71,8 +72,12 @@ fn ask(args: &Args, recalled: &Recalled, common: &Common) -> Result<Option<Answe
     let (end, traces) = record::record(&args.program, &scratch.path().join("trace"), common)?;
     let took = began.elapsed();
     let Some(trace) = traces.first() else { return Ok(None) };
-    let again =
-        Again { command: args.program.command(), timeout: args.program.timeout(), input: recalled.input() };
+    let again = Again {
+        command: args.program.command(),
+        timeout: args.program.timeout(),
+        input: recalled.input(),
+        order: Order::default(),
+    };
     let question = Question { race: &recalled.race, again, tries: args.tries };
     question.answer(&Watched { trace, took, end }).map(Some)
 }

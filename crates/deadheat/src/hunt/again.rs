@@ -15,11 +15,14 @@ use super::gatefile::{self, Armed, Plan};
 use super::outcome::{Loaded, ModuleState, Outcome, TargetState, Verdict};
 use super::proof::{Meeting, Teller, milliseconds};
 use super::targets::{Module, Target, bytes_of};
+use super::turns::Order;
 use crate::child::{self, Apart, End, Launch};
 use crate::exit::Failure;
 use crate::tell;
 use crate::traces::{self, Scratch};
 
+/// How long a thread waits for its turn before the order is given up.
+const PATIENCE: Duration = Duration::from_secs(2);
 /// Room for finds of the watch rule, and for notes.
 const FINDS: usize = 64;
 const NOTES: usize = 1024;
@@ -32,6 +35,8 @@ pub(crate) struct Again<'a> {
     pub(crate) timeout: Option<Duration>,
     /// Standard input, where it is not ours.
     pub(crate) input: Option<PathBuf>,
+    /// The order of turns to keep.
+    pub(crate) order: Order,
 }
 
 /// What came of a run.
@@ -56,7 +61,8 @@ impl Again<'_> {
         let scratch = Scratch::make()?;
         let trace = scratch.path().join("run");
         let modules = modules_of(armed);
-        let gate = Gate::write(&plan(armed, &modules, bound, flags)?, &trace)?;
+        let plan = Plan { order: self.order.clone(), ..plan(armed, &modules, bound, flags)? };
+        let gate = Gate::write(&plan, &trace)?;
         let mut launch = Launch::monitored(self.command, &trace, self.timeout);
         launch.apart = Apart { input: self.input.clone(), ..Apart::default() };
         let end = child::run(&launch)?;
@@ -94,12 +100,7 @@ fn modules_of(armed: &[Target]) -> Vec<Module> {
 }
 
 /// What the gate file says.
-pub(crate) fn plan(
-    armed: &[Target],
-    modules: &[Module],
-    bound: Duration,
-    flags: u64,
-) -> Result<Plan, Failure> {
+fn plan(armed: &[Target], modules: &[Module], bound: Duration, flags: u64) -> Result<Plan, Failure> {
     let mut rows = Vec::new();
     for target in armed {
         let number = |module| modules.iter().position(|other| other == module).unwrap_or(usize::MAX);
@@ -114,12 +115,19 @@ pub(crate) fn plan(
         build_id: bytes_of(&module.build_id),
     };
     let modules = modules.iter().map(row).collect();
-    Ok(Plan { modules, targets: rows, flags, finds: FINDS, notes: NOTES, ..Plan::default() })
+    let patience = PATIENCE;
+    Ok(Plan { modules, targets: rows, flags, patience, finds: FINDS, notes: NOTES, ..Plan::default() })
 }
 
 /// The gate file of one target, for a run that is not watched.
-pub(crate) fn plan_of_one(target: &Target, bound: Duration, flags: u64) -> Result<Plan, Failure> {
-    plan(std::slice::from_ref(target), &target.modules, bound, flags)
+pub(crate) fn plan_of_one(
+    target: &Target,
+    order: Order,
+    bound: Duration,
+    flags: u64,
+) -> Result<Plan, Failure> {
+    let plan = plan(std::slice::from_ref(target), &target.modules, bound, flags)?;
+    Ok(Plan { order, ..plan })
 }
 
 /// A run that is over.
@@ -159,7 +167,7 @@ impl Met<'_> {
         // It is this very run that the trace tells of: its modules lie where they lay.
         self.outcome.modules = tables.modules.iter().map(|(id, _)| lies(&tables, id)).collect();
         let mut teller = Teller::new(tables, Symbolizer::default(), &folder);
-        let meeting = |target, held, found| Meeting {
+        let meeting = |target, held, moments, found| Meeting {
             run: 1,
             flags: self.flags,
             outcome: &self.outcome,
@@ -167,17 +175,19 @@ impl Met<'_> {
             target,
             bound_ms: milliseconds(self.bound),
             held,
+            moments,
             found,
         };
         let mut races = Vec::new();
         for (index, state) in self.outcome.targets.iter().enumerate() {
             if let (Verdict::Race, [Some(first), Some(second)]) = (state.verdict, &state.found) {
-                races.push(teller.race(&meeting(Some(index), None, [first, second])));
+                races.push(teller.race(&meeting(Some(index), None, state.moments, [first, second])));
             }
         }
         for find in &self.outcome.finds {
             let [held, other] = &find.found;
-            races.push(teller.race(&meeting(find.target, Some(find.side), [held, other])));
+            let meeting = meeting(find.target, Some(find.side), find.moments, [held, other]);
+            races.push(teller.race(&meeting));
         }
         (races, run)
     }

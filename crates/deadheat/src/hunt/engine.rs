@@ -21,6 +21,7 @@ use super::pool::{Ended, Pool};
 use super::progress::{BETWEEN_CHANGES, Now, Progress};
 use super::proof::{Meeting, Teller, flags, milliseconds};
 use super::targets::{self, Target};
+use super::turns::Moments;
 use super::{finding, nominate, told};
 use crate::args::Common;
 use crate::child::{Apart, End, Launch};
@@ -212,7 +213,7 @@ impl Hunt<'_> {
             rows.push(Armed { sides, bound: one.bound });
         }
         let modules = self.teller.modules();
-        Ok(Plan { modules, targets: rows, flags, finds: FINDS, notes: NOTES, ..Plan::default() })
+        Ok(Plan { modules, targets: rows, flags, finds: FINDS, notes: NOTES, turns: true, ..Plan::default() })
     }
 
     /// What a sampler holds in a run.
@@ -307,7 +308,7 @@ impl Hunt<'_> {
             seconds: ended.took.as_secs_f64(),
             ..Provoked::default()
         };
-        let meeting = |target: Option<usize>, held, found| Meeting {
+        let meeting = |target: Option<usize>, held, moments, found| Meeting {
             run: ended.key,
             flags: flight.flags,
             outcome,
@@ -315,6 +316,7 @@ impl Hunt<'_> {
             target,
             bound_ms: target.map_or(0.0, |number| milliseconds(flight.batch.tries[number].bound)),
             held,
+            moments,
             found,
         };
         for (index, (state, one)) in outcome.targets.iter().zip(&flight.batch.tries).enumerate() {
@@ -323,7 +325,8 @@ impl Hunt<'_> {
             if verdict == Verdict::Race
                 && let [Some(first), Some(second)] = &state.found
             {
-                line.races.push(self.teller.race(&meeting(Some(index), None, [first, second])));
+                let meeting = meeting(Some(index), None, state.moments, [first, second]);
+                line.races.push(self.teller.race(&meeting));
             }
             line.targets.push(Tried {
                 id: flight.armed[index].id.clone(),
@@ -337,12 +340,15 @@ impl Hunt<'_> {
         }
         for find in &outcome.finds {
             let [held, other] = &find.found;
-            line.races.push(self.teller.race(&meeting(find.target, Some(find.side), [held, other])));
+            let meeting = meeting(find.target, Some(find.side), find.moments, [held, other]);
+            line.races.push(self.teller.race(&meeting));
         }
         line.races.iter().filter_map(told::group_of).for_each(|group| self.scheduler.prove(group));
         if let Some(cause) = finding::cause(ended, outcome, self.watched.0) {
-            let stories = (0..outcome.targets.len())
-                .map(|index| self.teller.story(&meeting(Some(index), None, [finding::nowhere(); 2])));
+            let stories = (0..outcome.targets.len()).map(|index| {
+                let nowhere = [finding::nowhere(); 2];
+                self.teller.story(&meeting(Some(index), None, Moments::default(), nowhere))
+            });
             let stories: Vec<Vec<String>> = stories.collect();
             line.findings.push(finding::tell(&cause, &line, &stories));
         }

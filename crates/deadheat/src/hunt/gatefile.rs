@@ -5,9 +5,12 @@
 use std::path::Path;
 use std::time::Duration;
 
-use deadheat_core::gate::{self, FOREIGN, MAX_PATH, NAMED, code, descriptor, head, module, range, target};
+use deadheat_core::gate::{
+    self, FOREIGN, MAX_PATH, NAMED, code, descriptor, head, module, range, target, thread,
+};
 
 use super::manner::Sampling;
+use super::turns::{self, Order};
 use crate::exit::{Context, Failure};
 
 /// Everything that a gate file says to a run.
@@ -32,6 +35,10 @@ pub(crate) struct Plan {
     pub(crate) finds: usize,
     /// Room for notes.
     pub(crate) notes: usize,
+    /// Whether turns are noted.
+    pub(crate) turns: bool,
+    /// The order of turns to keep, if there are any in it.
+    pub(crate) order: Order,
 }
 
 /// Accesses that are held by chance.
@@ -120,6 +127,19 @@ impl Plan {
         let ranges = room(self.ranges.len(), range::SIZE);
         let finds = room(self.finds, gate::find::SIZE);
         let notes = room(self.notes, gate::note::SIZE);
+        let (most_threads, most_turns) = if self.turns { (turns::THREADS, turns::ROOM) } else { (0, 0) };
+        let (most_threads, most_turns) =
+            (most_threads.max(self.order.threads.len()), most_turns.max(self.order.turns.len()));
+        let threads = room(most_threads, thread::SIZE);
+        let turns = room(most_turns, 1);
+        for (index, path) in self.order.threads.iter().enumerate() {
+            let at = threads + index * thread::SIZE;
+            words[at + thread::PATH_LEN] = path.len() as u64;
+            words[at + thread::PATH..][..path.len()].copy_from_slice(path);
+        }
+        for (index, &thread) in self.order.turns.iter().enumerate() {
+            words[turns + index] = thread as u64 + 1;
+        }
         for (index, row) in self.modules.iter().enumerate() {
             write_module(row, &mut words[modules + index * module::SIZE..]);
         }
@@ -153,6 +173,14 @@ impl Plan {
             (head::NOTES_AT, notes as u64),
             (head::FLAGS, self.flags),
             (head::PATIENCE, nanoseconds(self.patience)),
+            (head::THREADS, most_threads as u64),
+            (head::THREADS_AT, threads as u64),
+            (head::TURNS, most_turns as u64),
+            (head::TURNS_AT, turns as u64),
+            (head::KNOWN, self.order.threads.len() as u64),
+            (head::KEPT, self.order.turns.len() as u64),
+            (head::PAUSE, self.order.pause as u64),
+            (head::FIRST, self.order.first as u64),
         ] {
             words[at] = value;
         }
@@ -172,6 +200,9 @@ impl Plan {
         most("steps", self.steps, gate::MAX_STEPS)?;
         most("code ranges", self.ranges.len(), gate::MAX_STEPS)?;
         most("modules", self.modules.len(), usize::from(u16::MAX))?;
+        for path in &self.order.threads {
+            most("numbers in a thread's path", path.len(), MAX_PATH)?;
+        }
         for side in self.targets.iter().flat_map(|target| &target.sides) {
             most("numbers in a thread's path", side.path.len(), MAX_PATH)?;
             most("call sites", side.calls.len(), descriptor::MAX_CALLS)?;

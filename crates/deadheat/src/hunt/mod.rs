@@ -4,7 +4,7 @@
 //! [`plan`] schedules them into runs; [`engine`] starts those through [`pool`], each with a
 //! [`gatefile`], reads its [`outcome`], and writes to the [`log`] what [`proof`] and [`finding`]
 //! tell of it; [`told`] makes the report of the log. [`witness`] and [`again`] bring one proof's pair
-//! together once more, outside of a hunt.
+//! together once more, outside of a hunt, in the order of its [`turns`].
 
 pub(crate) mod again;
 pub(crate) mod engine;
@@ -22,4 +22,5 @@ pub(crate) mod progress;
 pub(crate) mod proof;
 pub(crate) mod targets;
 pub(crate) mod told;
+pub(crate) mod turns;
 pub(crate) mod witness;

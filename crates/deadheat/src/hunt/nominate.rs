@@ -19,6 +19,7 @@ use deadheat_trace::{Tables, Trace, Visit};
 use super::targets::{Code, Held, Module, Rank, Side, Target, VERSION, file_name, hex};
 use crate::exit::Failure;
 use crate::tell::collect;
+use crate::tell::owner::Owners;
 use crate::tell::resolve::{Resolver, operation};
 
 /// What a trace nominates.
@@ -45,9 +46,12 @@ pub(crate) fn nominate(
     let mut watch = Watch { conflict: Conflict::new(options), hidden_calls: 0 };
     let driven = trace.drive_into(&mut watch);
     let failure = driven.err().map(|error| Failure::input(error.to_string()));
+    let nomination = watch.conflict.finish(&CallsOf(&trace.tables().stacks));
+    let races: Vec<CoreRace> = nomination.targets.iter().map(race_of).collect();
+    let owners = Owners::read(trace, races.iter());
     let tables = trace.tables();
-    let nomination = watch.conflict.finish(&CallsOf(&tables.stacks));
-    let resolver = Resolver::with(symbolizer, tables, folder);
+    let mut resolver = Resolver::with(symbolizer, tables, folder);
+    resolver.set_owners(owners);
     let mut naming = Naming { tables, nomination: &nomination, resolver };
     let (mut seen, mut beyond) = (HashSet::new(), 0);
     let mut targets = Vec::new();
@@ -119,8 +123,8 @@ struct Naming<'a> {
 impl Naming<'_> {
     /// The target spelled out; `None` if a gate file could not hold it.
     fn target(&mut self, target: &conflict::Target) -> Option<Target> {
-        let conflict::Target { sides: [one, other], address, block, rank } = target;
-        let race = CoreRace { earlier: core(one), later: core(other), address: *address, block: *block };
+        let conflict::Target { sides: [one, other], rank, .. } = target;
+        let race = race_of(target);
         let mut modules = Vec::new();
         let sides = [self.side(one, &mut modules)?, self.side(other, &mut modules)?];
         let target = Target {
@@ -180,6 +184,12 @@ impl Naming<'_> {
         });
         Some(Code { module, offset: Hex(offset) })
     }
+}
+
+/// The two accesses of a target.
+fn race_of(target: &conflict::Target) -> CoreRace {
+    let conflict::Target { sides: [one, other], address, block, .. } = target;
+    CoreRace { earlier: core(one), later: core(other), address: *address, block: *block }
 }
 
 fn core(side: &conflict::Side) -> CoreSide {

@@ -7,9 +7,12 @@ use std::path::Path;
 use std::time::Duration;
 
 use deadheat_core::access::{MemoryOrder, Mode, Via};
-use deadheat_core::gate::{self, MAX_PATH, access, descriptor, find, head, loaded, module, note, target};
+use deadheat_core::gate::{
+    self, MAX_PATH, access, descriptor, find, head, loaded, module, note, target, thread,
+};
 
 use super::gatefile::Code;
+use super::turns::Moments;
 use crate::exit::Failure;
 
 /// What came of a run.
@@ -39,6 +42,10 @@ pub(crate) struct Outcome {
     pub(crate) most_threads: u64,
     /// Targets that are not decided.
     pub(crate) open: u64,
+    /// The paths of the threads that took turns.
+    pub(crate) threads: Vec<Vec<u64>>,
+    /// The turns that were noted, as the gate file has them.
+    pub(crate) turns: Vec<u64>,
 }
 
 /// What became of a module.
@@ -95,6 +102,10 @@ pub(crate) struct TargetState {
     pub(crate) decided: Duration,
     /// How long a thread was held for it.
     pub(crate) waited: Duration,
+    /// How many turns were over when one side was held and when they met.
+    pub(crate) moments: Moments,
+    /// The side, 0 or 1, that was held when the other came.
+    pub(crate) first: usize,
     /// M: the accesses found, for each side.
     pub(crate) found: [Option<Found>; 2],
     /// What was counted of each side's descriptor.
@@ -155,6 +166,8 @@ pub(crate) struct Find {
     pub(crate) target: Option<usize>,
     /// The side that was held, 0 or 1.
     pub(crate) side: usize,
+    /// How many turns were over when it was held and when the other came.
+    pub(crate) moments: Moments,
     /// The held access, then the other one.
     pub(crate) found: [Found; 2],
 }
@@ -276,6 +289,9 @@ fn parse(all: &[u64]) -> Result<Outcome, Fault> {
     let finds = head.table(head::FINDS, head::FINDS_AT, find::SIZE)?;
     let notes = head.table(head::NOTES, head::NOTES_AT, note::SIZE)?;
     let (found, noted) = (head.get(head::FOUND)?, head.get(head::NOTED)?);
+    let threads = head.table(head::THREADS, head::THREADS_AT, thread::SIZE)?;
+    let turns = head.table(head::TURNS, head::TURNS_AT, 1)?;
+    let (known, turned) = (head.get(head::KNOWN)?, head.get(head::TURNED)?);
     let taken = head.get(head::TAKEN)?;
     let given_up = head.get(head::GIVEN_UP)?;
     let first = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
@@ -304,6 +320,12 @@ fn parse(all: &[u64]) -> Result<Outcome, Fault> {
         cut: head.get(head::CUT)? != 0,
         most_threads: head.get(head::MOST_THREADS)?,
         open: head.get(head::OPEN)?,
+        threads: threads
+            .iter()
+            .take(first(known))
+            .map(|record| record.list(thread::PATH_LEN, thread::PATH, MAX_PATH))
+            .collect::<Result<_, _>>()?,
+        turns: turns.iter().take(first(turned)).map(|record| record.get(0)).collect::<Result<_, _>>()?,
     })
 }
 
@@ -339,6 +361,8 @@ fn target_state(record: &Words<'_>, sides: &[Words<'_>; 2]) -> Result<TargetStat
         held: held.checked_sub(1),
         decided: record.time(target::DECIDED)?,
         waited: record.time(target::WAITED)?,
+        moments: Moments::of(record.get(target::TURNS)?),
+        first: record.small(target::FIRST, 1, "a target has two sides")?,
         found: [an_access(&found)?, an_access(&found.record(1, access::SIZE))?],
         sides: [counts(&sides[0])?, counts(&sides[1])?],
     })
@@ -401,6 +425,7 @@ fn a_find(record: &Words<'_>, targets: usize) -> Result<Option<Find>, Fault> {
     Ok(Some(Find {
         target,
         side: record.small(find::SIDE, 1, "a target has two sides")?,
+        moments: Moments::of(record.get(find::TURNS)?),
         found: [one, other],
     }))
 }
@@ -424,6 +449,7 @@ fn a_note(record: &Words<'_>) -> Result<Option<Note>, Fault> {
 #[cfg(test)]
 mod tests {
     use super::super::gatefile::{Armed, CodeRange, Descriptor, Module, Plan};
+    use super::super::turns::Order;
     use super::*;
 
     fn plan() -> Plan {
@@ -447,9 +473,11 @@ mod tests {
             ranges: vec![CodeRange { step: 0, from: Code { module: 0, offset: 8 }, to: 12 }],
             flags: gate::flag::CUT,
             patience: Duration::from_secs(1),
-            sample: 0,
+            sample: None,
             finds: 2,
             notes: 3,
+            turns: false,
+            order: Order { threads: vec![vec![1]], turns: vec![0, 0], pause: 1, first: 0 },
         }
     }
 

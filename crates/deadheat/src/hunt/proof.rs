@@ -23,6 +23,7 @@ use super::gatefile::{self, path_text};
 use super::nominate::place_text;
 use super::outcome::{Found, Loaded, Note, Outcome};
 use super::targets::{Module, Rank, Target, bytes_of, code_text, file_name, group_of, hex};
+use super::turns::{Moments, Order};
 use crate::tell::collect::{Held, Kept};
 use crate::tell::resolve::Resolver;
 
@@ -58,6 +59,8 @@ pub(crate) struct Meeting<'a> {
     pub(crate) bound_ms: f64,
     /// The side that was held, if the watch rule saw the other.
     pub(crate) held: Option<usize>,
+    /// How many turns were over when one side was held and when they met.
+    pub(crate) moments: Moments,
     /// The two accesses.
     pub(crate) found: [&'a Found; 2],
 }
@@ -251,6 +254,12 @@ impl Teller {
                 "ms": milliseconds(found.time),
             })
         });
+        let first = match (meeting.held, meeting.target) {
+            (Some(side), _) => side,
+            (None, Some(number)) => meeting.outcome.targets[number].first,
+            (None, None) => 0,
+        };
+        let order = Order::until(meeting.outcome, meeting.moments, first);
         json!({
             "kind": if meeting.target.is_some() { "meeting" } else { "sample" },
             "version": 1,
@@ -260,6 +269,7 @@ impl Teller {
             "held": meeting.held,
             "bound_ms": meeting.bound_ms,
             "flags": flags,
+            "order": order.map(|order| order.to_json()),
             "accesses": accesses,
             "race": race.id,
             "group": self.group(meeting, &race.id),

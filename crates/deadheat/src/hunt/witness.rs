@@ -8,9 +8,11 @@ use std::time::{Duration, SystemTime};
 use deadheat_report::json;
 use deadheat_report::model::{Hex, Race};
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::gatefile::path_of;
 use super::targets::{Code, Module, Side, Target};
+use super::turns::Order;
 use crate::exit::Failure;
 
 /// How ids of races begin.
@@ -39,9 +41,12 @@ pub(crate) struct Witness {
     /// The side that was held, if the other was seen by the watch rule, elsewhere.
     #[serde(default)]
     pub(crate) held: Option<usize>,
-    /// Where both were: the held one first.
+    /// Where both were: each side, or the held one first if the watch rule saw the other.
     #[serde(default)]
     accesses: Vec<Stood>,
+    /// The order in which threads synchronised until then.
+    #[serde(default)]
+    pub(crate) order: Value,
 }
 
 /// Where a thread stood.
@@ -153,28 +158,46 @@ impl Witness {
         Duration::try_from_secs_f64(self.bound_ms / 1000.0).unwrap_or_default()
     }
 
-    /// The pair that met, where the watch rule saw one side elsewhere than the target has it: with
-    /// the first access of that thread there as the other side.
-    pub(crate) fn seen(&self) -> Option<Target> {
+    /// The order in which threads synchronised until the meeting; empty if it was not noted.
+    pub(crate) fn order(&self) -> Order {
+        Order::of_json(&self.order).unwrap_or_default()
+    }
+
+    /// The pair that met, each side by the thread that was there. Where the watch rule saw one side
+    /// elsewhere than the target has it, it is that thread's access of this ordinal there, or (0) any
+    /// while the other is held.
+    pub(crate) fn pair(&self, ordinal: u64) -> Target {
+        let mut target = self.target.clone();
+        for (at, stood) in self.accesses.iter().enumerate().take(2) {
+            let side = match self.held {
+                Some(held) => (held + at) % 2,
+                None => at,
+            };
+            if path_of(&stood.thread).is_some() {
+                target.sides[side].thread.clone_from(&stood.thread);
+                target.sides[side].only_thread = true;
+            }
+        }
+        self.seen(target.clone(), ordinal).unwrap_or(target).named()
+    }
+
+    /// The target with the side that the watch rule saw in place of its own.
+    fn seen(&self, mut target: Target, ordinal: u64) -> Option<Target> {
         let held = self.held.filter(|held| *held < 2)?;
         let other = self.accesses.get(1)?;
         let (module, offset) = (other.module.clone()?, other.offset?);
-        path_of(&other.thread)?;
-        let mut target = self.target.clone();
         let known = target.modules.iter().position(|one| *one == module);
         let module = known.unwrap_or_else(|| {
             target.modules.push(module);
             target.modules.len() - 1
         });
         target.sides[1 - held] = Side {
-            thread: other.thread.clone(),
-            only_thread: true,
             code: Code { module, offset },
             calls: Vec::new(),
-            ordinal: 1,
+            ordinal,
             ..target.sides[1 - held].clone()
         };
-        Some(target.named())
+        Some(target)
     }
 }
 

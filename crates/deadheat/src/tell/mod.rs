@@ -4,6 +4,7 @@
 //! Invariant: what was read before an error is told, then the error.
 
 pub(crate) mod collect;
+pub(crate) mod owner;
 pub(crate) mod resolve;
 
 use std::collections::BTreeSet;
@@ -27,6 +28,7 @@ use deadheat_trace::{Ending, Tables, Trace, Visit};
 use crate::args::Common;
 use crate::exit::{Context, Exit, Failure};
 use collect::Collector;
+use owner::Owners;
 use resolve::Resolver;
 
 /// How to judge a trace.
@@ -264,7 +266,9 @@ fn judge(
     let driven = trace.drive_into(&mut judge);
     let hidden_calls = judge.hidden_calls;
     works.iter_mut().for_each(|work| work.detector.finish(&mut work.found));
-    let report = resolve(&trace, &works, hidden_calls, suppressions);
+    let races = works.iter().flat_map(|work| work.found.kept()).map(|kept| &kept.race);
+    let owners = Owners::read(&mut trace, races);
+    let report = resolve(&trace, owners, &works, hidden_calls, suppressions);
     Ok((report, driven.err().map(|error| Failure::input(error.to_string()))))
 }
 
@@ -276,9 +280,16 @@ fn grade(analysis: &Analysis) -> Grade {
     }
 }
 
-fn resolve(trace: &Trace, works: &[Work], hidden_calls: u64, suppressions: &mut Suppressions) -> Report {
+fn resolve(
+    trace: &Trace,
+    owners: Owners,
+    works: &[Work],
+    hidden_calls: u64,
+    suppressions: &mut Suppressions,
+) -> Report {
     let folder = std::env::current_dir().unwrap_or_default();
     let mut resolver = Resolver::new(trace.tables(), &folder);
+    resolver.set_owners(owners);
     let mut groups = Groups::default();
     let mut silenced = BTreeSet::new();
     for work in works {

@@ -18,6 +18,7 @@ use deadheat_trace::Tables;
 use deadheat_trace::tables::{ModuleId, Place};
 
 use super::collect::{Held, Kept};
+use super::owner::Owners;
 
 /// How many frames of a stack are told; a recursion has more.
 const MOST_FRAMES: usize = 256;
@@ -29,6 +30,7 @@ pub(crate) struct Resolver<'a> {
     symbolizer: Symbolizer,
     modules: Vec<ModuleKey>,
     frames: HashMap<PlaceId, Rc<[Frame]>>,
+    owners: Owners,
 }
 
 impl<'a> Resolver<'a> {
@@ -41,7 +43,12 @@ impl<'a> Resolver<'a> {
     pub(crate) fn with(mut symbolizer: Symbolizer, tables: &'a Tables, folder: &'a Path) -> Self {
         let keys = tables.modules.iter();
         let modules = keys.map(|(_, row)| symbolizer.module(Path::new(&row.path), &row.build_id)).collect();
-        Resolver { tables, folder, symbolizer, modules, frames: HashMap::new() }
+        Resolver { tables, folder, symbolizer, modules, frames: HashMap::new(), owners: Owners::default() }
+    }
+
+    /// Takes what owners of stacks did, to name their variables by.
+    pub(crate) fn set_owners(&mut self, owners: Owners) {
+        self.owners = owners;
     }
 
     /// The symbolizer, with what it knows by now.
@@ -236,10 +243,16 @@ impl<'a> Resolver<'a> {
     /// The variable of a thread's stack, where the code of an access by that thread tells it.
     fn on_stack(&mut self, race: &CoreRace, owner: ThreadId) -> Location {
         let sides = [&race.earlier, &race.later];
-        let found = sides
-            .into_iter()
-            .filter(|side| side.thread == owner)
-            .find_map(|side| self.local(side.place, &side.access, race.address));
+        let own = sides.into_iter().filter(|side| side.thread == owner).map(|side| {
+            let size = (side.access.end()).saturating_sub(race.address);
+            (side.place, side.access, size)
+        });
+        let size = sides.iter().map(|side| side.access.end().saturating_sub(race.address)).min();
+        let spoken: Vec<_> =
+            self.owners.of(race).map(|owned| (owned.place, owned.access, size.unwrap_or(1))).collect();
+        let found = own
+            .chain(spoken)
+            .find_map(|(place, access, size)| self.local(place, &access, (race.address, size)));
         let thread = self.tables.threads.path(owner);
         let Some(LocalVariable { name, function, file, line, .. }) = found else {
             return unnamed_on_stack(thread);
@@ -248,14 +261,19 @@ impl<'a> Resolver<'a> {
         Location::Stack { thread, function, variable: Some(name), file, line }
     }
 
-    /// The local variable that an access by the owner of the stack is to. Only hooks tell: an
-    /// intercepted function may have been called with more than one address.
-    fn local(&mut self, place: PlaceId, access: &CoreAccess, address: u64) -> Option<LocalVariable> {
+    /// The local variable that holds some bytes (address and length), by an access that the owner of
+    /// the stack made in the variable's frame. Only hooks tell: an intercepted function may have
+    /// been called with more than one address.
+    fn local(
+        &mut self,
+        place: PlaceId,
+        access: &CoreAccess,
+        (address, size): (u64, u64),
+    ) -> Option<LocalVariable> {
         let by_hook = matches!(access.via, Via::Code | Via::Volatile | Via::Vptr);
         let Place::Code { module, offset } = self.tables.places.get(place) else { return None };
         let key = *self.modules.get(module.0 as usize)?;
-        let behind = address.checked_sub(access.address)?;
-        let size = access.size.checked_sub(behind)?;
+        let behind = address.wrapping_sub(access.address).cast_signed();
         if by_hook { self.symbolizer.local(key, offset, behind, size) } else { None }
     }
 

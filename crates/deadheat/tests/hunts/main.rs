@@ -4,18 +4,19 @@
 //! a racy one the marked pairs must be proved, and no other; of its twin, and of a correct program
 //! with synchronisation that no tool models, nothing. The threads run as the scheduler likes, so a
 //! single hunt of a racy program may be the odd one that shows a pair to nobody: a pair counts as
-//! missed if [`TRIES`] hunts in a row do not prove it. A proof that no mark allows is a fault at once.
+//! missed if [`TRIES`] hunts in a row do not prove it within [`tally::SOON`] re-runs that arm it. A
+//! proof that no mark allows, or that does not replay, is a fault at once.
 //!
-//! `DEADHEAT_ACCEPT=full` hunts each program 20 times with each compiler, and says in how many
-//! hunts each pair was proved: every one in at least 95 of 100.
+//! `DEADHEAT_ACCEPT=full` hunts each program 20 times with each compiler, and prints a line a program:
+//! in how many hunts the pairs were proved, each so soon in at least 95 of 100. Every proof of the
+//! first hunt is replayed 20 times, those of the others once.
 
 #[path = "../programs/build.rs"]
 mod build;
 #[path = "../programs/spec.rs"]
 mod spec;
+mod tally;
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -25,12 +26,17 @@ use serde_json::Value;
 
 use build::{Compiler, Optimisation};
 use spec::{Pair, Program, Side};
+use tally::{Hunted, Proof, Replay, Tally, lines};
 
 /// How many hunts a pair may need when each program is hunted only until all is proved.
 const TRIES: usize = 3;
 /// How often a program is hunted at full count, and in how many of 100 hunts a pair is proved.
 const HUNTS_IN_FULL: usize = 20;
 const PROVED_AT_LEAST: usize = 95;
+/// How often each proof of a program's first hunt is replayed then.
+const REPLAYS_IN_FULL: usize = 20;
+/// The folder of a hunt.
+const RESULTS: &str = "hunt";
 /// At least so many racy programs, and so many correct ones.
 const RACY_AT_LEAST: usize = 24;
 const CORRECT_AT_LEAST: usize = 16;
@@ -89,49 +95,43 @@ fn check(program: &Program, compiler: Compiler, optimisation: Optimisation) -> R
         .join(format!("{}{}", compiler.c(), optimisation.flag()));
     let executable = build::build(program, compiler, optimisation, &folder)?;
     let most = if in_full() { HUNTS_IN_FULL } else { TRIES };
-    let mut proved: BTreeMap<Pair, usize> = BTreeMap::new();
-    let mut last = String::new();
-    let mut hunts = 0;
-    while hunts < most {
-        hunts += 1;
-        let (found, said) = hunt(program, &executable, &folder)?;
-        for pair in &found {
-            if !program.races.contains(pair) {
-                let marked = if program.unmet.contains(pair) { "marked `unmet`" } else { "not marked" };
-                return Err(format!("hunt {hunts}: proved, but {marked}: {pair}\n{said}").into());
+    let mut tally = Tally::default();
+    while tally.hunts < most {
+        let hunted = hunt(program, &executable, &folder)?;
+        for proof in &hunted.proofs {
+            if !program.races.contains(&proof.pair) {
+                let marked =
+                    if program.unmet.contains(&proof.pair) { "marked `unmet`" } else { "not marked" };
+                let (hunt, said) = (tally.hunts + 1, &hunted.said);
+                return Err(format!("hunt {hunt}: proved, but {marked}: {}\n{said}", proof.pair).into());
             }
-            *proved.entry(pair.clone()).or_default() += 1;
         }
-        last = said;
-        let all = program.races.iter().all(|pair| proved.contains_key(pair));
-        if !in_full() && (all || program.races.is_empty()) {
+        let replays = match (in_full(), tally.hunts) {
+            (true, 0) => REPLAYS_IN_FULL,
+            _ => 1,
+        };
+        for proof in &hunted.proofs {
+            tally.replay(&Replay { id: &proof.id, executable: &executable, folder: &folder }, replays)?;
+        }
+        tally.add(&hunted);
+        if !in_full() && tally.is_complete(program) {
             break;
         }
     }
-    let fault = missed(program, &proved, hunts);
+    if in_full() && !program.races.is_empty() {
+        println!("{} {}{}: {tally}", program.name, compiler.c(), optimisation.flag());
+    }
+    let fault = tally.fault(program, if in_full() { PROVED_AT_LEAST } else { 1 });
     if !fault.is_empty() {
-        return Err(format!("{}\n{fault}{last}", program.path.display()).into());
+        return Err(format!("{}\n{fault}{}", program.path.display(), tally.said).into());
     }
     fs::remove_dir_all(&folder).map_err(|error| Failed::from(error.to_string()))
 }
 
-/// The pairs that were proved in too few hunts.
-fn missed(program: &Program, proved: &BTreeMap<Pair, usize>, hunts: usize) -> String {
-    let mut fault = String::new();
-    for pair in program.races.difference(&program.sometimes) {
-        let times = proved.get(pair).copied().unwrap_or_default();
-        let enough = if in_full() { times * 100 >= hunts * PROVED_AT_LEAST } else { times > 0 };
-        if !enough {
-            let _ = writeln!(fault, "proved in {times} of {hunts} hunts: {pair}");
-        }
-    }
-    fault
-}
-
-/// Hunts a program once: the pairs that were proved, and what was said.
-fn hunt(program: &Program, executable: &Path, folder: &Path) -> Result<(BTreeSet<Pair>, String), Failed> {
+/// Hunts a program once: what was proved, and what was said.
+fn hunt(program: &Program, executable: &Path, folder: &Path) -> Result<Hunted, Failed> {
     const RACES: i32 = 66;
-    let results = folder.join("hunt");
+    let results = folder.join(RESULTS);
     let _ = fs::remove_dir_all(&results);
     let mut command = Command::new(env!("CARGO_BIN_EXE_deadheat"));
     command.args(["hunt", "-j", "2", "--progress", "never", "-o"]).arg(&results);
@@ -145,25 +145,23 @@ fn hunt(program: &Program, executable: &Path, folder: &Path) -> Result<(BTreeSet
     command.arg("--").arg(executable).current_dir(folder).stdin(Stdio::null());
     let output = command.output()?;
     let said = format!("{}\n{}", output.status, String::from_utf8_lossy(&output.stderr));
-    let report = results.join("report.jsonl");
-    let text = fs::read_to_string(&report)
-        .map_err(|error| Failed::from(format!("{}: {error}\n{said}", report.display())))?;
-    let mut proved = BTreeSet::new();
-    for line in text.lines() {
-        let line: Value = serde_json::from_str(line)?;
+    let mut proofs = Vec::new();
+    for line in lines(&results.join("report.jsonl"))? {
         match line["type"].as_str() {
             Some("race") if line["grade"] == "proved" => {
-                proved.insert(pair(program, &line));
+                let id = line["id"].as_str().unwrap_or_default().to_owned();
+                proofs.push(Proof { id, pair: pair(program, &line) });
             }
             Some("finding") => return Err(format!("a finding: {line}\n{said}").into()),
             _ => {}
         }
     }
-    let expected = if proved.is_empty() { 0 } else { RACES };
+    let expected = if proofs.is_empty() { 0 } else { RACES };
     if output.status.code() != Some(expected) {
         return Err(format!("exit code {:?}, expected {expected}\n{said}", output.status.code()).into());
     }
-    Ok((proved, said))
+    let armed = tally::armed(&results, &proofs)?;
+    Ok(Hunted { proofs, armed, said })
 }
 
 fn pair(program: &Program, race: &Value) -> Pair {

@@ -99,8 +99,7 @@ fn subject(tools: &Tools, source: &Path, ways: &[Way], folder: &Path, options: &
     let hunts = vec![Vec::new(); ways.len()];
     let mut subject = Subject { name, marks, hunts, shares: Vec::new() };
     for way in ways {
-        let mut cost =
-            |runs: u64| Ok((runs, subject.hunt((0, way, Some(runs)), tools, folder, options)?.cpu));
+        let cost = |runs: u64| Ok((runs, subject.hunt((0, way, Some(runs)), tools, folder, options)?.cpu));
         let share = if way.endless { Share::measured(cost(FEW)?, cost(MANY)?) } else { Share::default() };
         subject.shares.push(share);
     }
@@ -187,7 +186,7 @@ impl Subject {
         let report = read(&results.join("report.jsonl"))?;
         let proved = self.marks.proved(&report);
         let summary = report.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-        let summary = summary.filter(|line| line["type"] == "summary").last().unwrap_or_default();
+        let summary = summary.rev().find(|line| line["type"] == "summary").unwrap_or_default();
         let count = |name: &str| summary["hunt"][name].as_u64().unwrap_or_default();
         Ok(Hunt {
             proved: proved.marked,

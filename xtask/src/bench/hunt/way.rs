@@ -55,12 +55,14 @@ pub(super) struct Share {
 }
 
 /// The most re-runs of one sampling.
-const MOST: f64 = 500.0;
+const MOST: f64 = 200.0;
+/// The least that a re-run is taken to cost, in seconds, where measurements scatter.
+const LEAST: f64 = 1e-3;
 
 impl Share {
     /// From what was measured beforehand: the costs of samplings with few and with many re-runs.
     pub(super) fn measured(few: (u64, f64), many: (u64, f64)) -> Share {
-        let each = ((many.1 - few.1) / (many.0 - few.0) as f64).max(1e-4);
+        let each = ((many.1 - few.1) / (many.0 - few.0) as f64).max(LEAST);
         let start = (few.1 - few.0 as f64 * each).max(0.0);
         // As much as if one such hunt had been: further ones soon outweigh it.
         Share { runs: many.0 as f64, used: many.1, allowed: many.1, start, hunts: 1.0 }
@@ -69,7 +71,7 @@ impl Share {
     /// The re-runs of the next sampling, after a hunt that cost so much.
     pub(super) fn next(&mut self, hunt: f64) -> u64 {
         self.allowed += hunt;
-        let each = ((self.used - self.hunts * self.start) / self.runs).max(1e-4);
+        let each = ((self.used - self.hunts * self.start) / self.runs).max(LEAST);
         ((self.allowed - self.used - self.start) / each).round().clamp(1.0, MOST) as u64
     }
 

@@ -1,0 +1,158 @@
+//! What several hunts of one program gave: how often and how soon each pair was proved, and whether
+//! the proofs replay.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use libtest_mimic::Failed;
+use serde_json::Value;
+
+use crate::RESULTS;
+use crate::spec::{Pair, Program};
+
+/// A pair is to be proved by so many re-runs that arm it.
+pub(crate) const SOON: u64 = 2;
+
+/// A proof of a hunt.
+pub(crate) struct Proof {
+    /// The race's id.
+    pub(crate) id: String,
+    /// The pair that it is.
+    pub(crate) pair: Pair,
+}
+
+/// What one hunt gave.
+pub(crate) struct Hunted {
+    /// What it proved.
+    pub(crate) proofs: Vec<Proof>,
+    /// How many re-runs had armed a pair when it was proved.
+    pub(crate) armed: BTreeMap<Pair, u64>,
+    /// What was said.
+    pub(crate) said: String,
+}
+
+/// The lines of a file.
+pub(crate) fn lines(path: &Path) -> Result<Vec<Value>, Failed> {
+    let fault = |error: &dyn fmt::Display| Failed::from(format!("{}: {error}", path.display()));
+    let text = fs::read_to_string(path).map_err(|error| fault(&error))?;
+    text.lines().map(|line| serde_json::from_str(line).map_err(|error| fault(&error))).collect()
+}
+
+/// For each pair how many re-runs armed a target of its race, up to the first that proved it.
+pub(crate) fn armed(results: &Path, proofs: &[Proof]) -> Result<BTreeMap<Pair, u64>, Failed> {
+    let mut races: BTreeMap<&Pair, BTreeSet<&str>> = BTreeMap::new();
+    for proof in proofs {
+        races.entry(&proof.pair).or_default().insert(&proof.id);
+    }
+    let targets = lines(&results.join("targets.jsonl"))?;
+    let race_of: BTreeMap<_, _> =
+        targets.iter().map(|target| (target["id"].as_str(), target["race"].as_str())).collect();
+    let mut armed = BTreeMap::new();
+    let mut open = races;
+    for run in lines(&results.join("runs.jsonl"))? {
+        let list = |field: &str| run[field].as_array().cloned().unwrap_or_default();
+        let (tried, met) = (list("targets"), list("races"));
+        open.retain(|pair, ids| {
+            let is_own = |id: Option<&str>| id.is_some_and(|id| ids.contains(id));
+            let arms = tried.iter().any(|one| race_of.get(&one["id"].as_str()).is_some_and(|id| is_own(*id)));
+            *armed.entry((*pair).clone()).or_insert(0) += u64::from(arms);
+            !met.iter().any(|race| is_own(race["id"].as_str()))
+        });
+    }
+    Ok(armed)
+}
+
+/// A proof to be replayed.
+pub(crate) struct Replay<'a> {
+    /// The race's id.
+    pub(crate) id: &'a str,
+    /// The program.
+    pub(crate) executable: &'a Path,
+    /// Where the hunt was.
+    pub(crate) folder: &'a Path,
+}
+
+/// What the hunts so far gave.
+#[derive(Default)]
+pub(crate) struct Tally {
+    /// How many there were.
+    pub(crate) hunts: usize,
+    /// What the last one said.
+    pub(crate) said: String,
+    proved: BTreeMap<Pair, usize>,
+    soon: BTreeMap<Pair, usize>,
+    most_armed: u64,
+    replays: usize,
+    replayed: usize,
+    not_replayed: Vec<String>,
+}
+
+impl Tally {
+    /// Adds a hunt.
+    pub(crate) fn add(&mut self, hunted: &Hunted) {
+        self.hunts += 1;
+        self.said.clone_from(&hunted.said);
+        for (pair, &armed) in &hunted.armed {
+            *self.proved.entry(pair.clone()).or_default() += 1;
+            *self.soon.entry(pair.clone()).or_default() += usize::from(armed <= SOON);
+            self.most_armed = self.most_armed.max(armed);
+        }
+    }
+
+    /// Replays a proof, in one try each time.
+    pub(crate) fn replay(&mut self, proof: &Replay<'_>, times: usize) -> Result<(), Failed> {
+        const RACES: i32 = 66;
+        for _ in 0..times {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_deadheat"));
+            command.args(["replay", "--tries", "1", &format!("{RESULTS}#{}", proof.id), "--"]);
+            command.arg(proof.executable).current_dir(proof.folder).stdin(Stdio::null());
+            let output = command.output()?;
+            self.replays += 1;
+            if output.status.code() == Some(RACES) {
+                self.replayed += 1;
+            } else {
+                self.not_replayed.push(String::from_utf8_lossy(&output.stderr).into_owned());
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether every marked pair was proved soon in some hunt.
+    pub(crate) fn is_complete(&self, program: &Program) -> bool {
+        program.races.iter().all(|pair| self.soon.get(pair).is_some_and(|&times| times > 0))
+    }
+
+    /// The pairs that were proved soon in too few hunts (fewer than so many of 100, or never), and
+    /// the proofs that did not replay.
+    pub(crate) fn fault(&self, program: &Program, percent: usize) -> String {
+        let mut faults = self.not_replayed.clone();
+        for pair in program.races.difference(&program.sometimes) {
+            let [proved, soon] = [&self.proved, &self.soon].map(|of| of.get(pair).copied().unwrap_or(0));
+            if soon == 0 || soon * 100 < self.hunts * percent {
+                faults.push(format!(
+                    "proved in {proved} of {} hunts, in {soon} of them within {SOON} re-runs that armed it: {pair}\n",
+                    self.hunts
+                ));
+            }
+        }
+        faults.concat()
+    }
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let proved: Vec<String> = self.proved.values().map(usize::to_string).collect();
+        write!(
+            f,
+            "proved in {} of {} hunts, by at most {} re-runs that armed it; {} of {} replays met",
+            proved.join(", "),
+            self.hunts,
+            self.most_armed,
+            self.replayed,
+            self.replays
+        )
+    }
+}
