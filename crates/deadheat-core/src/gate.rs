@@ -289,6 +289,11 @@ pub mod target {
     pub const TURNS: usize = 5;
     /// Written by the runtime: the side that was held when the other came.
     pub const FIRST: usize = 6;
+    /// A side in bit 0 and a number n above it: the thread of that side waits before its n-th turn until
+    /// the other side is held. 0: nobody waits so. If the target is given up as quiescent the
+    /// runtime writes what to try next: the held side, and the turn in which its thread took the
+    /// first of the locks that it held (0: it held none).
+    pub const DELAY: usize = 7;
     /// Written by the runtime: M, the accesses found, for each side.
     pub const FOUND: usize = 8;
     /// Words of a record.

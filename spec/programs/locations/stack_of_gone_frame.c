@@ -27,7 +27,7 @@ static __attribute__((noinline, noclone)) int earlier(int value) {
 
 static __attribute__((noinline, noclone)) void run(void) {
     int untouched[64];
-    pthread_t threads[2];
+    static pthread_t threads[2];
     pthread_create(&threads[0], 0, first, &untouched[32]);
     pthread_create(&threads[1], 0, second, &untouched[32]);
     pthread_join(threads[0], 0);

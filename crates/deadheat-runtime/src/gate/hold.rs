@@ -213,6 +213,7 @@ impl Arrival<'_> {
         let living = unsafe { who::living() };
         if living < 2 {
             // Nobody else is there to come.
+            target_word(t, target::DELAY).store(0, Ordering::Relaxed);
             file::decide_unless_places(t, verdict::QUIESCENT);
             return None;
         }
@@ -269,12 +270,22 @@ impl Arrival<'_> {
         result
     }
 
+    /// The side, and the turn in which its thread took the first of its locks, as a delay.
+    fn locked(&self) -> u64 {
+        // SAFETY: the calling thread's own state.
+        let seat = unsafe { &(*self.thread).seat };
+        if seat.locks().len() == 0 { 0 } else { u64::from(seat.locked_in) << 1 | self.aim.1 as u64 }
+    }
+
     /// Line 16, under the lock: what is decided, and the note that says why the thread goes on.
     fn give_up(&self, what: u64, why: u64) -> u32 {
         let (t, _) = self.aim;
         if target_word(t, target::VERDICT).load(Ordering::Relaxed) == verdict::OPEN {
             let waited = file::now().saturating_sub(self.since);
             target_word(t, target::WAITED).fetch_add(waited, Ordering::Relaxed);
+            if what == verdict::QUIESCENT {
+                target_word(t, target::DELAY).store(self.locked(), Ordering::Relaxed);
+            }
             match what {
                 verdict::NONE => file::decide(t, what),
                 _ => file::decide_unless_places(t, what),
@@ -313,4 +324,4 @@ fn crosses(thread: *mut Thread, other: usize) -> bool {
 const FIRST_LOOK: u64 = 1_000_000;
 const LONGEST_REST: u64 = 16_000_000;
 /// How many looks in a row must find nobody.
-const LOOKS: u32 = 2;
+pub(super) const LOOKS: u32 = 2;

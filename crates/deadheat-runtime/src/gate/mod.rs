@@ -71,6 +71,7 @@ pub(crate) fn open(path: &core::ffi::CStr, filtered: bool) -> bool {
     }
     filter::set_idle(filtered && !turns::kept() && !sample::wanted());
     filter::want_frames(file::wants_frames());
+    turns::open();
     ON.store(1, Ordering::Release);
     true
 }
@@ -165,8 +166,8 @@ pub(crate) unsafe fn event(thread: *mut Thread, pc: u64, op: &Op) {
             if order::wanted() {
                 order::step(thread, pc);
             }
-            if turns::kept() && turns::is_turn(op) {
-                turns::wait(thread);
+            if turns::wanted() && turns::is_turn(op) {
+                turns::before(thread);
             }
         }
         if turns::is_turn(op) {
@@ -241,13 +242,13 @@ pub(crate) fn freed(pc: usize, address: u64, size: impl FnOnce() -> u64) {
 /// name, and a turn.
 #[inline]
 pub(crate) fn before_lock(pc: usize) {
-    if on() && (order::wanted() || turns::kept()) {
+    if on() && (order::wanted() || turns::wanted()) {
         idle(|thread| {
             if order::wanted() {
                 order::step(thread, pc as u64);
             }
-            if turns::kept() {
-                turns::wait(thread);
+            if turns::wanted() {
+                turns::before(thread);
             }
         });
     }

@@ -7,6 +7,9 @@
 //! its last turn before the pause and the moment when the other is held. What takes its turn before
 //! it can be stopped (a wait on a condition that returns) is taken out of the order.
 //!
+//! A side of a target may be *delayed*, too: its thread waits before one of its turns, in which it takes
+//! a lock that the other needs first, until the other is held.
+//!
 //! No order is kept by force: a run that takes another way gives it up after a while. Nothing of it
 //! is a verdict, so a wrong order costs a meeting and never makes one.
 
@@ -16,6 +19,7 @@ use deadheat_core::event::{Op, SyncKind};
 use deadheat_core::gate::{MAX_PATH, head, target, thread, turn, verdict};
 
 use super::file::{self, head_word, target_word, thread_word, turn_word};
+use super::hold;
 use super::locked;
 use super::who::{self, Seat};
 use crate::hot::thread::Thread;
@@ -40,6 +44,21 @@ const PART_OF_PATIENCE: u64 = 4;
 #[inline]
 pub(super) fn kept() -> bool {
     file::number(head::KEPT) != 0
+}
+
+/// Whether a side is delayed.
+static DELAYS: AtomicU32 = AtomicU32::new(0);
+
+/// A gate file is in use from now on.
+pub(super) fn open() {
+    let delayed = |t| target_word(t, target::DELAY).load(Ordering::Relaxed) != 0;
+    DELAYS.store(u32::from((0..file::number(head::TARGETS)).any(delayed)), Ordering::Relaxed);
+}
+
+/// Whether threads may have to wait before their turns.
+#[inline]
+pub(super) fn wanted() -> bool {
+    kept() || DELAYS.load(Ordering::Relaxed) != 0
 }
 
 /// Whether an event is a turn.
@@ -109,6 +128,8 @@ pub(super) fn count() -> u64 {
 
 /// The thread took a turn.
 pub(super) fn taken(thread: *mut Thread) {
+    // SAFETY: the calling thread's own state.
+    unsafe { (*thread).seat.turns += 1 };
     if kept() {
         return pass(thread);
     }
@@ -143,8 +164,43 @@ fn pass(thread: *mut Thread) {
     sys::futex_wake(&OVER);
 }
 
+/// The thread is about to take a turn.
+pub(super) fn before(thread: *mut Thread) {
+    if kept() {
+        wait(thread);
+    }
+    if DELAYS.load(Ordering::Relaxed) != 0 {
+        (0..file::number(head::TARGETS)).for_each(|t| delay(thread, t));
+    }
+}
+
+/// Waits until the other side of a target is held, if the thread is delayed for it in this turn.
+fn delay(thread: *mut Thread, t: usize) {
+    let word = target_word(t, target::DELAY).load(Ordering::Relaxed);
+    let is_open = || target_word(t, target::VERDICT).load(Ordering::Relaxed) == verdict::OPEN;
+    let (side, other) = ((word & 1) as usize, 1 - (word & 1) as usize);
+    // SAFETY: the calling thread's own state.
+    let due =
+        unsafe { u64::from((*thread).seat.turns) + 1 == word >> 1 && who::is_named(thread, 2 * t + side) };
+    if !due || !is_open() {
+        return;
+    }
+    let until = file::now() + target_word(t, target::BOUND).load(Ordering::Relaxed);
+    let mut quiet = 0;
+    while target_word(t, target::HELD).load(Ordering::Relaxed) != other as u64 + 1
+        && is_open()
+        && quiet < hold::LOOKS
+        && file::now() < until
+    {
+        sys::futex_wait(&OVER, OVER.load(Ordering::Relaxed), REST);
+        // SAFETY: under the lock.
+        let come = locked(|| unsafe { who::could_come(thread, 2 * t + other, false) });
+        quiet = if come { 0 } else { quiet + 1 };
+    }
+}
+
 /// Waits until it is the thread's turn.
-pub(super) fn wait(thread: *mut Thread) {
+fn wait(thread: *mut Thread) {
     // SAFETY: the calling thread's own state.
     let (row, next) = unsafe { ((*thread).seat.row, (*thread).seat.next) };
     let until = file::now() + head_word(head::PATIENCE).load(Ordering::Relaxed);

@@ -48,6 +48,9 @@ pub(crate) struct Seat {
     pub(crate) row: u32,
     /// Its next turn of a kept order.
     pub(crate) next: u32,
+    /// How many turns it took, and in which one it took the first of the locks that it holds.
+    pub(crate) turns: u32,
+    pub(crate) locked_in: u32,
     locks_len: AtomicU32,
     locks: [AtomicU64; access::MAX_LOCKS],
     /// Which of its accesses are held as samples.
@@ -64,8 +67,11 @@ impl Seat {
         self.locks[..held].iter().map(|lock| lock.load(Ordering::Relaxed))
     }
 
-    pub(super) fn take(&self, lock: u64) {
+    pub(super) fn take(&mut self, lock: u64) {
         let len = self.locks_len.load(Ordering::Relaxed);
+        if len == 0 {
+            self.locked_in = self.turns;
+        }
         if let Some(free) = self.locks.get(len as usize) {
             free.store(lock, Ordering::Relaxed);
             self.locks_len.store(len + 1, Ordering::Relaxed);

@@ -108,7 +108,7 @@ fn plan(armed: &[Target], modules: &[Module], bound: Duration, flags: u64) -> Re
         let sides = target
             .descriptors(&numbers)
             .ok_or_else(|| Failure::input(format!("target {} cannot be armed", target.id)))?;
-        rows.push(Armed { sides, bound });
+        rows.push(Armed { sides, bound, delay: None });
     }
     let row = |module: &Module| gatefile::Module {
         name: module.name.clone(),

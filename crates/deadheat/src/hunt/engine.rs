@@ -210,7 +210,7 @@ impl Hunt<'_> {
             let sides = target
                 .descriptors(&numbers)
                 .ok_or_else(|| Failure::input(format!("target {} cannot be armed", target.id)))?;
-            rows.push(Armed { sides, bound: one.bound });
+            rows.push(Armed { sides, bound: one.bound, delay: one.delay });
         }
         let modules = self.teller.modules();
         Ok(Plan { modules, targets: rows, flags, finds: FINDS, notes: NOTES, turns: true, ..Plan::default() })
@@ -335,8 +335,9 @@ impl Hunt<'_> {
                 verdict: verdict.name().to_owned(),
                 reached_ms: reached.map(|time| time.map(milliseconds)),
                 waited_ms: milliseconds(state.waited),
+                delay: state.delay,
             });
-            self.scheduler.answer(one.target, Answer { verdict, reached });
+            self.scheduler.answer(one.target, Answer { verdict, reached, delay: state.delay });
         }
         for find in &outcome.finds {
             let [held, other] = &find.found;

@@ -10,7 +10,7 @@ use deadheat_core::gate::{
 };
 
 use super::manner::Sampling;
-use super::turns::{self, Order};
+use super::turns::{self, Delay, Order};
 use crate::exit::{Context, Failure};
 
 /// Everything that a gate file says to a run.
@@ -90,6 +90,8 @@ pub(crate) struct Armed {
     pub(crate) sides: [Descriptor; 2],
     /// The wait.
     pub(crate) bound: Duration,
+    /// The side that is not to come first.
+    pub(crate) delay: Option<Delay>,
 }
 
 /// A range of code that belongs to a step of the watched order.
@@ -132,14 +134,7 @@ impl Plan {
             (most_threads.max(self.order.threads.len()), most_turns.max(self.order.turns.len()));
         let threads = room(most_threads, thread::SIZE);
         let turns = room(most_turns, 1);
-        for (index, path) in self.order.threads.iter().enumerate() {
-            let at = threads + index * thread::SIZE;
-            words[at + thread::PATH_LEN] = path.len() as u64;
-            words[at + thread::PATH..][..path.len()].copy_from_slice(path);
-        }
-        for (index, &thread) in self.order.turns.iter().enumerate() {
-            words[turns + index] = thread as u64 + 1;
-        }
+        write_order(&self.order, &mut words, threads, turns);
         for (index, row) in self.modules.iter().enumerate() {
             write_module(row, &mut words[modules + index * module::SIZE..]);
         }
@@ -148,6 +143,7 @@ impl Plan {
         }
         for (index, row) in self.targets.iter().enumerate() {
             words[targets + index * target::SIZE + target::BOUND] = nanoseconds(row.bound);
+            words[targets + index * target::SIZE + target::DELAY] = row.delay.map_or(0, Delay::word);
         }
         for (index, row) in self.ranges.iter().enumerate() {
             let at = ranges + index * range::SIZE;
@@ -241,6 +237,18 @@ fn write_module(row: &Module, words: &mut [u64]) {
     write_bytes(id, &mut words[module::ID..]);
     words[module::NAME_LEN] = name.len() as u64;
     write_bytes(name, &mut words[module::NAME..]);
+}
+
+/// Writes the order to where threads and turns begin.
+fn write_order(order: &Order, words: &mut [u64], threads: usize, turns: usize) {
+    for (index, path) in order.threads.iter().enumerate() {
+        let at = threads + index * thread::SIZE;
+        words[at + thread::PATH_LEN] = path.len() as u64;
+        words[at + thread::PATH..][..path.len()].copy_from_slice(path);
+    }
+    for (index, &thread) in order.turns.iter().enumerate() {
+        words[turns + index] = thread as u64 + 1;
+    }
 }
 
 fn write_bytes(bytes: &[u8], words: &mut [u64]) {

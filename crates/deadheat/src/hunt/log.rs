@@ -11,6 +11,7 @@ use std::path::Path;
 use deadheat_report::model::{Finding, Race, Run};
 use serde::{Deserialize, Serialize};
 
+use super::turns::Delay;
 use crate::child;
 use crate::exit::{Context, Failure};
 
@@ -83,6 +84,9 @@ pub(crate) struct Tried {
     pub(crate) reached_ms: [Option<f64>; 2],
     /// How long a thread was held for it, in milliseconds.
     pub(crate) waited_ms: f64,
+    /// If it was given up while a lock was held: who is to wait for whom in the next try.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) delay: Option<Delay>,
 }
 
 /// How a run ended.

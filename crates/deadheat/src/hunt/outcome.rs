@@ -12,7 +12,7 @@ use deadheat_core::gate::{
 };
 
 use super::gatefile::Code;
-use super::turns::Moments;
+use super::turns::{Delay, Moments};
 use crate::exit::Failure;
 
 /// What came of a run.
@@ -106,6 +106,8 @@ pub(crate) struct TargetState {
     pub(crate) moments: Moments,
     /// The side, 0 or 1, that was held when the other came.
     pub(crate) first: usize,
+    /// If it was given up as quiescent: the delay that may help.
+    pub(crate) delay: Option<Delay>,
     /// M: the accesses found, for each side.
     pub(crate) found: [Option<Found>; 2],
     /// What was counted of each side's descriptor.
@@ -362,6 +364,7 @@ fn target_state(record: &Words<'_>, sides: &[Words<'_>; 2]) -> Result<TargetStat
         decided: record.time(target::DECIDED)?,
         waited: record.time(target::WAITED)?,
         moments: Moments::of(record.get(target::TURNS)?),
+        delay: Delay::of(record.get(target::DELAY)?).filter(|_| verdict == Verdict::Quiescent),
         first: record.small(target::FIRST, 1, "a target has two sides")?,
         found: [an_access(&found)?, an_access(&found.record(1, access::SIZE))?],
         sides: [counts(&sides[0])?, counts(&sides[1])?],
@@ -466,7 +469,7 @@ mod tests {
                 Module { name: "libstore.so".into(), build_id: vec![] },
             ],
             targets: vec![
-                Armed { sides: [side(0x10), side(0x20)], bound: Duration::from_millis(7) },
+                Armed { sides: [side(0x10), side(0x20)], bound: Duration::from_millis(7), delay: None },
                 Armed::default(),
             ],
             steps: 1,

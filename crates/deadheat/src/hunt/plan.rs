@@ -4,7 +4,8 @@
 //! project's algorithms. Departures: a group is told apart by the race
 //! that a meeting proves too, so that a library's code called from two places is two groups; pairs
 //! that something ordered in the watched run are tried less often, since most of them are ordered
-//! in every run; and a second wait may last as long as any, rather than twice the first.
+//! in every run; a second wait may last as long as any, rather than twice the first; and a thread that was
+//! held with a lock for which the other waited lets the other come first the next time.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::Duration;
@@ -12,6 +13,7 @@ use std::time::Duration;
 use deadheat_core::gate::MAX_TARGETS;
 
 use super::targets::{Rank, Target};
+use super::turns::Delay;
 
 /// How many targets are armed in one run, by the number of the try. Later ones are alone.
 const PER_RUN: [usize; 2] = [32, 16];
@@ -81,6 +83,8 @@ pub(crate) struct Answer {
     pub(crate) verdict: Verdict,
     /// When each side's access was reached first, since the start of the run.
     pub(crate) reached: [Option<Duration>; 2],
+    /// If nobody who could have come was left while a lock was held: a delay that may help.
+    pub(crate) delay: Option<Delay>,
 }
 
 /// A target in the schedule.
@@ -96,6 +100,7 @@ struct Row {
     busy: u32,
     flying: bool,
     reached: Option<[Duration; 2]>,
+    delay: Option<Delay>,
     last: Option<Verdict>,
 }
 
@@ -114,6 +119,8 @@ pub(crate) struct Try {
     pub(crate) target: usize,
     /// How long one side waits for the other.
     pub(crate) bound: Duration,
+    /// The side that is not to come first.
+    pub(crate) delay: Option<Delay>,
 }
 
 /// What one run is to try.
@@ -220,6 +227,7 @@ impl Scheduler {
             busy: 0,
             flying: false,
             reached: None,
+            delay: None,
             last: None,
         });
         self.groups[group].members += 1;
@@ -266,8 +274,11 @@ impl Scheduler {
         due.retain(|&index| self.rows[index].tries == number);
         let taken = self.choose(&due, room);
         let anybody = number as usize >= PER_RUN.len() && number + 1 == most;
-        let tries =
-            taken.iter().map(|&target| Try { target, bound: self.bound(&self.rows[target]) }).collect();
+        let tries = taken.iter().map(|&target| {
+            let row = &self.rows[target];
+            Try { target, bound: self.bound(row), delay: row.delay }
+        });
+        let tries = tries.collect();
         taken.iter().for_each(|&target| self.rows[target].flying = true);
         Some(Batch { tries, number, anybody })
     }
@@ -324,6 +335,9 @@ impl Scheduler {
         row.flying = false;
         if let [Some(one), Some(other)] = answer.reached {
             row.reached = Some([one, other]);
+        }
+        if answer.verdict != Verdict::Undecided {
+            row.delay = answer.delay;
         }
         let group = &mut self.groups[row.group];
         match answer.verdict {
@@ -429,7 +443,7 @@ mod tests {
 
     fn answer(scheduler: &mut Scheduler, batch: &Batch, verdict: Verdict) {
         for one in &batch.tries {
-            scheduler.answer(one.target, Answer { verdict, reached: NOWHERE });
+            scheduler.answer(one.target, Answer { verdict, reached: NOWHERE, delay: None });
         }
     }
 
@@ -517,7 +531,7 @@ mod tests {
             assert!(batch.tries[0].target < 4);
             for one in &batch.tries {
                 let verdict = if one.target < 4 { Verdict::None } else { Verdict::Undecided };
-                scheduler.answer(one.target, Answer { verdict, reached: NOWHERE });
+                scheduler.answer(one.target, Answer { verdict, reached: NOWHERE, delay: None });
             }
         }
         assert_eq!(scheduler.next().expect("a batch").tries[0].target, 4);
@@ -549,7 +563,7 @@ mod tests {
         measured.add(&apart(1, Rank::Unordered)[0]);
         let batch = measured.next().expect("a batch");
         let reached = [Some(ms(300)), Some(ms(100))];
-        measured.answer(batch.tries[0].target, Answer { verdict: Verdict::None, reached });
+        measured.answer(batch.tries[0].target, Answer { verdict: Verdict::None, reached, delay: None });
         assert_eq!(measured.next().expect("a batch").tries[0].bound, ms(350));
         let mut tiny = Scheduler::new(ms(2), TRIES, 0);
         tiny.add(&apart(1, Rank::Unordered)[0]);
@@ -568,6 +582,19 @@ mod tests {
             }
             assert_eq!((made, scheduler.counts().missed), (runs, 1));
         }
+    }
+
+    #[test]
+    fn the_side_that_held_a_lock_the_other_wanted_comes_second_next_time() {
+        let mut scheduler = scheduler(&apart(1, Rank::NoCommonLock));
+        let mut delays = Vec::new();
+        for side in [1, 0, 1] {
+            let batch = scheduler.next().expect("a batch");
+            delays.push(batch.tries[0].delay.map(|delay| delay.side));
+            let delay = Some(Delay { side, turn: 2 });
+            scheduler.answer(0, Answer { verdict: Verdict::Quiescent, reached: NOWHERE, delay });
+        }
+        assert_eq!((delays, scheduler.next()), (vec![None, Some(1), Some(0)], None));
     }
 
     #[test]

@@ -27,7 +27,7 @@ pub(crate) fn replay(scheduler: &mut Scheduler, targets: &[Target], lines: &[Lin
             };
             let time = |ms: f64| Duration::try_from_secs_f64(ms / 1000.0).ok();
             let reached = tried.reached_ms.map(|ms| ms.and_then(time));
-            scheduler.answer(target, Answer { verdict, reached });
+            scheduler.answer(target, Answer { verdict, reached, delay: tried.delay });
         }
         line.races.iter().filter_map(group_of).for_each(|group| scheduler.prove(group));
     }

@@ -2,6 +2,7 @@
 //! carries so that a replay brings the two together again.
 
 use deadheat_core::gate::turn;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::gatefile::{path_of, path_text};
@@ -25,6 +26,27 @@ impl Moments {
     /// Of the gate file's word.
     pub(crate) fn of(word: u64) -> Moments {
         Moments { held: word as u32, met: (word >> 32) as u32 }
+    }
+}
+
+/// The thread of a side waits before one of its turns until the other side is held.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) struct Delay {
+    /// The side, 0 or 1.
+    pub(crate) side: usize,
+    /// The turn, among the thread's own, from 1.
+    pub(crate) turn: u64,
+}
+
+impl Delay {
+    /// Of the gate file's word.
+    pub(crate) fn of(word: u64) -> Option<Delay> {
+        (word >> 1 > 0).then_some(Delay { side: (word & 1) as usize, turn: word >> 1 })
+    }
+
+    /// The gate file's word.
+    pub(crate) fn word(self) -> u64 {
+        self.turn << 1 | self.side as u64
     }
 }
 

@@ -1,7 +1,7 @@
 //! What several hunts of one program gave: how often and how soon each pair was proved, and whether
 //! the proofs replay.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::fs;
 use std::path::Path;
@@ -28,7 +28,7 @@ pub(crate) struct Proof {
 pub(crate) struct Hunted {
     /// What it proved.
     pub(crate) proofs: Vec<Proof>,
-    /// How many re-runs had armed a pair when it was proved.
+    /// How many re-runs had armed the target whose wait proved a pair.
     pub(crate) armed: BTreeMap<Pair, u64>,
     /// What was said.
     pub(crate) said: String,
@@ -41,28 +41,28 @@ pub(crate) fn lines(path: &Path) -> Result<Vec<Value>, Failed> {
     text.lines().map(|line| serde_json::from_str(line).map_err(|error| fault(&error))).collect()
 }
 
-/// For each pair how many re-runs armed a target of its race, up to the first that proved it.
+/// For each pair how many re-runs had armed the target whose wait first proved it.
 pub(crate) fn armed(results: &Path, proofs: &[Proof]) -> Result<BTreeMap<Pair, u64>, Failed> {
-    let mut races: BTreeMap<&Pair, BTreeSet<&str>> = BTreeMap::new();
-    for proof in proofs {
-        races.entry(&proof.pair).or_default().insert(&proof.id);
-    }
-    let targets = lines(&results.join("targets.jsonl"))?;
-    let race_of: BTreeMap<_, _> =
-        targets.iter().map(|target| (target["id"].as_str(), target["race"].as_str())).collect();
-    let mut armed = BTreeMap::new();
-    let mut open = races;
+    let pair_of: BTreeMap<&str, &Pair> =
+        proofs.iter().map(|proof| (proof.id.as_str(), &proof.pair)).collect();
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let mut armed: BTreeMap<String, u64> = BTreeMap::new();
+    let mut needed = BTreeMap::new();
     for run in lines(&results.join("runs.jsonl"))? {
         let list = |field: &str| run[field].as_array().cloned().unwrap_or_default();
-        let (tried, met) = (list("targets"), list("races"));
-        open.retain(|pair, ids| {
-            let is_own = |id: Option<&str>| id.is_some_and(|id| ids.contains(id));
-            let arms = tried.iter().any(|one| race_of.get(&one["id"].as_str()).is_some_and(|id| is_own(*id)));
-            *armed.entry((*pair).clone()).or_insert(0) += u64::from(arms);
-            !met.iter().any(|race| is_own(race["id"].as_str()))
-        });
+        for tried in list("targets") {
+            *armed.entry(text(&tried["id"])).or_default() += 1;
+        }
+        for race in list("races") {
+            let pair = pair_of.get(text(&race["id"]).as_str()).copied();
+            let runs = armed.get(&text(&race["witness"]["target"]["id"])).copied();
+            let (Some(pair), Some(runs)) = (pair, runs) else {
+                return Err(format!("{}: proved by no target, or not told: {race}", results.display()).into());
+            };
+            needed.entry(pair.clone()).or_insert(runs);
+        }
     }
-    Ok(armed)
+    Ok(needed)
 }
 
 /// A proof to be replayed.

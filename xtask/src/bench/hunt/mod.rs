@@ -185,8 +185,8 @@ impl Subject {
         let cost = run.expect(&[0, 66])?;
         let report = read(&results.join("report.jsonl"))?;
         let proved = self.marks.proved(&report);
-        let summary = report.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-        let summary = summary.rev().find(|line| line["type"] == "summary").unwrap_or_default();
+        let mut lines = report.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        let summary = lines.rfind(|line| line["type"] == "summary").unwrap_or_default();
         let count = |name: &str| summary["hunt"][name].as_u64().unwrap_or_default();
         Ok(Hunt {
             proved: proved.marked,
