@@ -127,6 +127,8 @@ pub mod flag {
     /// Follow calls and returns although no descriptor asks for call sites, so that the accesses
     /// found come with their stacks. (A recording follows them in any case.)
     pub const CALLS: u64 = 32;
+    /// See inside memory and string functions: each word that they touch is an access of its own.
+    pub const PARTS: u64 = 64;
 }
 
 /// A module that descriptors speak of.

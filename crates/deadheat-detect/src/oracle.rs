@@ -81,18 +81,25 @@ impl<'a> Oracle<'a> {
     }
 }
 
-/// Whether the last of some events gives a byte a new life: the first that a byte has in a heap block is none.
+/// Whether the last of some events gives a byte a new life: the first that a byte has in a heap
+/// block is none.
 fn revives(events: &[Event], byte: u64) -> bool {
-    let (event, before) = events.split_last().expect("an event");
-    begins(event, byte).is_some_and(|kind| {
-        kind != BlockKind::Heap || before.iter().any(|event| begins(event, byte).is_some())
+    let last = events.len() - 1;
+    let ends = |index: usize| {
+        matches!(events[index].op, Op::Free { .. })
+            && access(events, index).is_some_and(|end| (end.address..end.end()).contains(&byte))
+    };
+    begins(&events[last], byte).is_some_and(|kind| {
+        kind != BlockKind::Heap
+            || (0..last).any(|index| begins(&events[index], byte).is_some() || ends(index))
     })
 }
 
 /// The kind of the block that comes to life, if an event makes one that has this byte.
 fn begins(event: &Event, byte: u64) -> Option<BlockKind> {
     let Op::Alloc { address, size, kind } = event.op else { return None };
-    (address..address + owned(address, size, kind)).contains(&byte).then_some(kind)
+    let inside = (address..address + owned(address, size, kind)).contains(&byte);
+    (inside && kind != BlockKind::Benign).then_some(kind)
 }
 
 /// Heap blocks on an 8-byte boundary own the whole of their last 8 bytes.

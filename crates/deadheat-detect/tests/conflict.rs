@@ -584,12 +584,14 @@ fn memory_is_bounded_and_what_is_forgotten_is_counted() {
     for (count, stride) in [(500_000, 512), (50_000, 1 << 17)] {
         let mut conflict = Conflict::new(Options::default());
         conflict.step(&fork(1));
+        let block = Op::Alloc { address: X, size: count * stride, kind: HEAP };
+        conflict.step(&at(0, 7, block));
         let address = |index: u64| X + index * stride;
         (0..count).for_each(|index| conflict.step(&at(0, 1, write(address(index), 8))));
         conflict.step(&at(1, 2, read(address(0), 8)));
         conflict.step(&at(1, 3, read(address(count - 1), 8)));
         conflict.step(&at(1, 4, write(X, count * stride)));
-        conflict.step(&at(1, 5, Op::Alloc { address: X, size: count * stride, kind: HEAP }));
+        conflict.step(&at(1, 5, block));
         conflict.step(&at(1, 6, read(address(count - 1), 8)));
         let nomination = conflict.finish(&Stacks);
         let found = nomination.targets.iter().map(|target| target.sides[1].descriptor.place.0);

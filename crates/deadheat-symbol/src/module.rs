@@ -149,9 +149,7 @@ impl Module {
                 .filter(|symbol| symbol.address == at)
                 .map(|symbol| symbol.name.to_owned())
         };
-        let mut found = Vec::new();
-        ranges.iter().for_each(|range| calls::calls(&image, range, &name, &mut found));
-        Ok(found)
+        Ok(calls::calls(&image, &ranges, &name))
     }
 
     /// Whether there is machine code at an address.

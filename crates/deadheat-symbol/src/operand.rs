@@ -18,7 +18,7 @@ use iced_x86::{
 /// Functions with more code than this are not interpreted.
 const MOST_CODE: usize = 1 << 18;
 /// The registers that a called function may change.
-const CLOBBERED: [Register; 9] = [
+pub(crate) const CLOBBERED: [Register; 9] = [
     Register::RAX,
     Register::RCX,
     Register::RDX,
@@ -219,7 +219,8 @@ fn step(effects: &mut InstructionInfoFactory, instruction: &Instruction, before:
     after
 }
 
-fn immediate(instruction: &Instruction) -> Option<i64> {
+/// The number that an instruction adds or subtracts.
+pub(crate) fn immediate(instruction: &Instruction) -> Option<i64> {
     let is_number = matches!(instruction.op1_kind(), OpKind::Immediate8to64 | OpKind::Immediate32to64);
     is_number.then(|| instruction.immediate(1) as i64)
 }

@@ -53,6 +53,12 @@ pub(crate) enum Command {
     Demo(cmd::demo::Args),
     /// Check compilers, linker and limits; build and catch a canary race
     Doctor(cmd::doctor::Args),
+    /// Wait for the end of a hunt, then end what it left behind
+    #[command(name = crate::hunt::warden::COMMAND, hide = true)]
+    HuntWarden {
+        /// The hunt's temporary folder
+        folder: std::path::PathBuf,
+    },
 }
 
 /// Options that every command takes.

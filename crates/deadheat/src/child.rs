@@ -51,6 +51,10 @@ const PASSED_ON: [Signal; 6] =
 /// Time between asking a program to end and ending it.
 pub(crate) const GRACE: Duration = Duration::from_secs(2);
 
+/// Asks for a session of its own, in which it leads a process group.
+const NEW_SESSION: PosixSpawnFlags =
+    PosixSpawnFlags::from_bits_retain(nix::libc::POSIX_SPAWN_SETSID as nix::libc::c_int);
+
 /// Finds the program of a command line.
 pub(crate) fn find(command: &[OsString]) -> Result<PathBuf, Failure> {
     let name = command.first().map_or(OsStr::new(""), OsString::as_os_str);
@@ -87,8 +91,9 @@ pub(crate) struct Apart {
     pub(crate) errors: Option<OwnedFd>,
     /// The folder that it runs in.
     pub(crate) folder: Option<PathBuf>,
-    /// Whether it leads a process group, so that all it starts can be ended with it.
-    pub(crate) group: bool,
+    /// Whether it has a session of its own: all that it starts can be ended with it, and there is no
+    /// terminal that it could wait for.
+    pub(crate) session: bool,
 }
 
 impl<'a> Launch<'a> {
@@ -202,6 +207,11 @@ impl Drop for Caught {
 
 /// Runs the program to its end.
 pub(crate) fn run(launch: &Launch<'_>) -> Result<End, Failure> {
+    run_to_end(launch).map(|(end, _)| end)
+}
+
+/// Runs the program to its end. The second value is the last signal that asked us to end meanwhile.
+pub(crate) fn run_to_end(launch: &Launch<'_>) -> Result<(End, Option<Signal>), Failure> {
     let program = find(launch.command)?;
     let what = || format!("cannot run {}", program.display());
     let caught = Caught::new().context(what)?;
@@ -215,7 +225,7 @@ fn start(program: &Path, launch: &Launch<'_>, mask: &SigSet) -> Result<Pid, Fail
     let arguments = launch.command.iter().map(|argument| c_string(argument.as_bytes().to_vec()));
     let arguments = arguments.collect::<Result<Vec<_>, _>>()?;
     let environment = launch.environment().into_iter().map(c_string).collect::<Result<Vec<_>, _>>()?;
-    let Apart { input, output, errors, group, .. } = &launch.apart;
+    let Apart { input, output, errors, session, .. } = &launch.apart;
     let open = |path: &PathBuf| File::open(path).context(|| format!("cannot read {}", path.display()));
     let input: Option<OwnedFd> = input.as_ref().map(open).transpose()?.map(OwnedFd::from);
     let spawn = || {
@@ -230,7 +240,7 @@ fn start(program: &Path, launch: &Launch<'_>, mask: &SigSet) -> Result<Pid, Fail
         // Rust ignores this one at its start; programs expect to be killed by it.
         attributes.set_sigdefault(&SigSet::from_iter([Signal::SIGPIPE]))?;
         let mut flags = PosixSpawnFlags::POSIX_SPAWN_SETSIGMASK | PosixSpawnFlags::POSIX_SPAWN_SETSIGDEF;
-        flags.set(PosixSpawnFlags::POSIX_SPAWN_SETPGROUP, *group);
+        flags.set(NEW_SESSION, *session);
         attributes.set_flags(flags)?;
         // Addresses that repeat make runs easier to compare. It may be forbidden and is not needed.
         let persona = personality::get();
@@ -258,8 +268,8 @@ fn start(program: &Path, launch: &Launch<'_>, mask: &SigSet) -> Result<Pid, Fail
 }
 
 /// Waits for the child's end, passing signals on.
-fn watch(child: Pid, caught: &Caught, deadline: Option<Instant>) -> nix::Result<End> {
-    let mut deadline = deadline;
+fn watch(child: Pid, caught: &Caught, deadline: Option<Instant>) -> nix::Result<(End, Option<Signal>)> {
+    let (mut deadline, mut interrupted) = (deadline, None);
     let mut asked_to_end = false;
     let mut killed: Vec<Pid> = Vec::new();
     loop {
@@ -268,9 +278,12 @@ fn watch(child: Pid, caught: &Caught, deadline: Option<Instant>) -> nix::Result<
             for &pid in &killed {
                 let _ = kill(pid, Signal::SIGKILL);
             }
-            return Ok(if asked_to_end { End::TimedOut } else { end });
+            return Ok((if asked_to_end { End::TimedOut } else { end }, interrupted));
         }
         caught.wait(deadline, |signal, from_terminal| {
+            if asks_to_end(signal) {
+                interrupted = Some(signal);
+            }
             // What the terminal sends goes to the whole group: the child has it already.
             if !from_terminal {
                 let _ = kill(child, signal);
@@ -290,6 +303,11 @@ fn watch(child: Pid, caught: &Caught, deadline: Option<Instant>) -> nix::Result<
     }
 }
 
+/// Whether a signal asks a program to end.
+pub(crate) fn asks_to_end(signal: Signal) -> bool {
+    !matches!(signal, Signal::SIGUSR1 | Signal::SIGUSR2)
+}
+
 /// How the child ended, if it did.
 pub(crate) fn ended(child: Pid) -> nix::Result<Option<End>> {
     match waitpid(child, Some(WaitPidFlag::WNOHANG)) {
@@ -306,11 +324,15 @@ pub(crate) fn descendants(parent: Pid) -> Vec<Pid> {
     let mut next = 0;
     while let Some(&pid) = found.get(next) {
         next += 1;
-        let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
-        for task in tasks {
-            let list = std::fs::read_to_string(task.path().join("children")).unwrap_or_default();
-            found.extend(list.split_whitespace().filter_map(|pid| pid.parse().ok()).map(Pid::from_raw));
-        }
+        found.extend(children(pid));
     }
     found.split_off(1)
+}
+
+/// The processes whose parent `parent` is, as far as the system tells.
+pub(crate) fn children(parent: Pid) -> Vec<Pid> {
+    let tasks = std::fs::read_dir(format!("/proc/{parent}/task")).into_iter().flatten().flatten();
+    let list = |task: std::fs::DirEntry| std::fs::read_to_string(task.path().join("children"));
+    let lists: String = tasks.filter_map(|task| list(task).ok()).collect();
+    lists.split_whitespace().filter_map(|pid| pid.parse().ok()).map(Pid::from_raw).collect()
 }

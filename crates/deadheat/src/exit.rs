@@ -3,6 +3,10 @@
 use std::fmt;
 use std::process::ExitCode;
 
+use nix::sys::signal::Signal;
+
+use crate::child::End;
+
 /// How deadheat ends. The codes are part of its interface.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Exit {
@@ -69,6 +73,11 @@ impl Failure {
     /// Something needed is missing.
     pub(crate) fn missing(message: impl Into<String>) -> Self {
         Failure { exit: Exit::Missing, message: message.into() }
+    }
+
+    /// A signal asked us to end.
+    pub(crate) fn interrupted(signal: Signal, message: impl Into<String>) -> Self {
+        Failure { exit: End::Signalled(signal).exit(), message: message.into() }
     }
 
     /// A fault of deadheat's own, or of the system below it.

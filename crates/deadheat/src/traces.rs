@@ -64,6 +64,9 @@ fn is_trace(path: &Path) -> bool {
     File::open(path).and_then(|mut file| file.read_exact(&mut magic)).is_ok() && magic == header::MAGIC
 }
 
+/// How names of such folders begin.
+const SCRATCH: &str = "deadheat-";
+
 /// A folder among the temporary files that is removed when this value goes.
 pub(crate) struct Scratch(PathBuf);
 
@@ -71,11 +74,17 @@ impl Scratch {
     /// Makes one that nobody else can look into.
     pub(crate) fn make() -> Result<Scratch, Failure> {
         let base = std::env::temp_dir();
-        let mut template = base.join("deadheat-XXXXXX").into_os_string();
+        let mut template = base.join(format!("{SCRATCH}XXXXXX")).into_os_string();
         template = nix::unistd::mkdtemp(template.as_os_str())
             .context(|| format!("cannot make a folder in {}", base.display()))?
             .into_os_string();
         Ok(Scratch(template.into()))
+    }
+
+    /// One that another process of ours has made.
+    pub(crate) fn of(path: &Path) -> Option<Scratch> {
+        let is_ours = path.file_name()?.as_bytes().starts_with(SCRATCH.as_bytes());
+        (is_ours && path.parent()? == std::env::temp_dir()).then(|| Scratch(path.to_owned()))
     }
 
     /// Its path.

@@ -4,10 +4,11 @@
 mod common;
 
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::path::Path;
+use std::process::{Command, Stdio};
 
-use common::{deadheat, have, ok, said};
+use common::hunting::{build, built, lines, proved, run};
+use common::{deadheat, ok, said};
 use serde_json::Value;
 
 const COUNTER: &str = "#include <pthread.h>
@@ -70,43 +71,6 @@ int main(void) {
     return seen - 1;
 }
 ";
-
-/// A folder of its own, with a program in it.
-fn built(name: &str, source: &str) -> Option<PathBuf> {
-    if !have("gcc") {
-        return None;
-    }
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("hunt").join(name);
-    let _ = fs::remove_dir_all(&folder);
-    fs::create_dir_all(&folder).expect("a folder for the test");
-    build(&folder, source);
-    Some(folder)
-}
-
-fn build(folder: &Path, source: &str) {
-    fs::write(folder.join("p.c"), source).expect("written");
-    let arguments = ["cc", "-O1", "-g", "-pthread", "p.c", "-o", "p"];
-    ok(deadheat().env("DEADHEAT_CC", "gcc").args(arguments), folder);
-}
-
-/// Runs `deadheat` with no input.
-fn run(folder: &Path, arguments: &[&str]) -> Output {
-    let mut command = deadheat();
-    command.args(arguments).stdin(Stdio::null());
-    common::output(&mut command, folder)
-}
-
-fn lines(path: &Path) -> Vec<Value> {
-    let text = fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
-}
-
-/// The ids that a report proves.
-fn proved(folder: &Path) -> Vec<String> {
-    let report = lines(&folder.join("report.jsonl"));
-    let races = report.iter().filter(|line| line["type"] == "race" && line["grade"] == "proved");
-    races.map(|race| race["id"].as_str().expect("an id").to_owned()).collect()
-}
 
 #[test]
 fn a_race_is_proved_and_told() {
@@ -278,4 +242,57 @@ fn an_interrupted_hunt_tells_what_it_found() {
     if output.status.code() == Some(130) && text.contains("hunted") {
         assert!(text.contains("--resume"), "{text}");
     }
+}
+
+/// A record is copied whole while one of its fields is set. The source is of the copier's own making.
+const RECORD: &str = "#include <pthread.h>
+#include <string.h>
+struct record { long fields[8]; } source, shared;
+static void *copier(void *size) {
+    memcpy(&shared, &source, *(unsigned long *)size);
+    return 0;
+}
+int main(void) {
+    pthread_t a;
+    unsigned long size = sizeof(struct record);
+    pthread_create(&a, 0, copier, &size);
+    shared.fields[5] = 1;
+    pthread_join(a, 0);
+    return 0;
+}
+";
+
+/// Sizes and ordinals of the copier's side in the targets, and its side of the proofs.
+fn copies(folder: &Path) -> (Vec<(u64, u64)>, Vec<Value>) {
+    let of = |line: &Value, key: &str| line[key].as_array().expect("two sides").clone();
+    let targets = lines(&folder.join("targets.jsonl"));
+    let sides = targets.iter().flat_map(|target| of(target, "sides"));
+    let copied = sides.filter(|side| side["place"].as_str().is_some_and(|place| place.ends_with(" copier")));
+    let number = |value: &Value| value.as_u64().expect("a number");
+    let told = copied.map(|side| (number(&side["size"]), number(&side["ordinal"]))).collect();
+    let report = lines(&folder.join("report.jsonl"));
+    let proved = report.iter().filter(|line| line["grade"] == "proved").flat_map(|race| of(race, "accesses"));
+    (told, proved.filter(|side| side["frames"][0]["function"] == "copier").collect())
+}
+
+#[test]
+fn memory_functions_are_one_access_or_seen_inside() {
+    let Some(folder) = built("record", RECORD) else { return };
+    let output = run(&folder, &["hunt", "-o", "folded", "--", "./p"]);
+    assert_eq!(output.status.code(), Some(66), "{}", said(&output));
+    let (targets, proved) = copies(&folder.join("folded"));
+    // The copy reads its source, and then writes: both are accesses of the call.
+    assert_eq!(targets, [(64, 2)]);
+    assert_eq!(proved[0]["size"], 64);
+    let output = run(&folder, &["hunt", "--no-fold-memory", "-o", "parts", "--", "./p"]);
+    assert_eq!(output.status.code(), Some(66), "{}", said(&output));
+    let (targets, proved) = copies(&folder.join("parts"));
+    // Eight words are read, and of the eight that are written the sixth is met.
+    assert_eq!(targets, [(8, 14)]);
+    assert_eq!(proved[0]["size"], 8);
+    // A replay sees inside too: folded, the call has no fourteenth access.
+    let id = self::proved(&folder.join("parts")).pop_first().expect("a proof");
+    let witness = format!("parts/report.jsonl#{id}");
+    let output = run(&folder, &["replay", &witness, "--", "./p"]);
+    assert_eq!(output.status.code(), Some(66), "{}", said(&output));
 }

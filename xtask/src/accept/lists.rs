@@ -192,9 +192,28 @@ const HUNT: &[Line] = &[
         ..PLAIN
     },
     Line {
+        name: "resumed",
+        says: "A hunt that is killed at random and resumed, and one in three parts that are merged, prove what \
+               undisturbed ones do, on each racy program of which 20 undisturbed hunts agree.",
+        run: "DEADHEAT_ACCEPT=full cargo test -p deadheat --test resume -- --nocapture",
+        prints: &["test result: ok"],
+        keeps: &["     Running ", "test ", " proved, seed ", "  killed ", "do not agree"],
+        seed: Some("told beside each program"),
+        ..PLAIN
+    },
+    Line {
+        name: "mended",
+        says: "`deadheat verify` gives the right answer about each race of each racy program on its mended twin.",
+        run: "DEADHEAT_ACCEPT=full cargo test -p deadheat --test verify -- --nocapture",
+        prints: &["test result: ok"],
+        keeps: &["     Running ", "test ", ": ordered now", ": site gone", ": could not reach"],
+        ..PLAIN
+    },
+    Line {
         name: "commands",
-        says: "A hunt is resumed, split and merged, set in order, replayed and verified from the outside.",
-        run: "cargo test -p deadheat --test hunt --test order --test replay --test verify",
+        says: "A hunt is set in order and replayed from the outside, and programs that do not behave are hunted: \
+               it ends, says what helps, and leaves nothing running.",
+        run: "cargo test -p deadheat --test hunt --test order --test replay --test unruly",
         prints: &["test result: ok"],
         keeps: RESULTS,
         ..PLAIN

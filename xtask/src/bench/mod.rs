@@ -70,6 +70,8 @@ kernels:
 real:
   --megabytes N     size of the generated input, scaled for each program (default 40)
   --suite NAME      a further suite to look for sources in (default trixie)
+  --hunt            hunt pigz, pbzip2 and leveldb's own tests instead of measuring
+  --budget TIME     how long each of them is hunted (default 10m)
 std:
   --events N        size of the generated trace (default 1000000)
   --generator PATH  the script that makes the trace: PATH -n EVENTS -t THREADS --seed S -o FILE

@@ -26,6 +26,10 @@ pub(crate) struct Options {
     pub(crate) threads: usize,
     /// Also measure hooks that only return.
     pub(crate) off: bool,
+    /// Hunt real programs instead of measuring them.
+    pub(crate) hunt: bool,
+    /// How long each of them is hunted, as `deadheat hunt --budget` reads it.
+    pub(crate) budget: String,
     /// Size of the input of real programs.
     pub(crate) megabytes: usize,
     /// A further suite to look for sources in.
@@ -53,6 +57,8 @@ impl Options {
             timeout: Duration::from_secs(300),
             threads: 2,
             off: false,
+            hunt: false,
+            budget: "10m".to_owned(),
             megabytes: 40,
             suite: "trixie".to_owned(),
             events: 1_000_000,
@@ -66,6 +72,7 @@ impl Options {
             match word.as_str() {
                 "-h" | "--help" => options.subject = "help".to_owned(),
                 "--off" => options.off = true,
+                "--hunt" => options.hunt = true,
                 option if option.starts_with("--") => {
                     let value = words.next().ok_or_else(|| Stop::usage(format!("{option} needs a value")))?;
                     options.set(option, value)?;
@@ -87,6 +94,7 @@ impl Options {
             "--events" => self.events = number(option, &value)?,
             "--only" => self.only = value.split(',').map(str::to_owned).collect(),
             "--cc" => self.cc = value,
+            "--budget" => self.budget = value,
             "--suite" => self.suite = value,
             "--deadheat" => self.deadheat = Some(value.into()),
             "--output" => self.output = Some(value.into()),

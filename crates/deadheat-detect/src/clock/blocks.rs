@@ -33,8 +33,8 @@ pub struct Blocks {
     by_kind: [BTreeMap<u64, Entry>; KINDS.len()],
     /// How many blocks of each kind are freed.
     freed: [usize; KINDS.len()],
-    /// Bounds of all bytes whose life ended and that are in no block since.
-    cut: Option<(u64, u64)>,
+    /// The ranges, from start to end, that are or were in a block.
+    lived: BTreeMap<u64, u64>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -56,6 +56,12 @@ impl Blocks {
             self.carve(kind, block.address, end, gone);
         }
         self.by_kind[block.kind as usize].insert(block.address, Entry { block, live: true });
+        if block.kind != BlockKind::Benign {
+            self.lives(
+                block.address,
+                block.address.saturating_add(owned(block.address, block.size, block.kind)),
+            );
+        }
     }
 
     /// The block takes the place of a freed one of the same bounds, if there is one.
@@ -79,30 +85,33 @@ impl Blocks {
             entry.live = false;
             return;
         }
-        let end = address.saturating_add(size);
-        self.cut = Some(self.cut.map_or((address, end), |cut| (cut.0.min(address), cut.1.max(end))));
-        self.carve(kind, address, end, true);
+        self.carve(kind, address, address.saturating_add(size), true);
+        self.lives(address, address.saturating_add(owned(address, size, kind)));
     }
 
-    /// Tells the parts of a range that may have had a life before, which may overlap: those that are
-    /// or were in a block.
+    fn lives(&mut self, mut start: u64, mut end: u64) {
+        while let Some((&from, &to)) = self.lived.range(..=end).next_back()
+            && to >= start
+        {
+            if from <= start && end <= to {
+                return;
+            }
+            self.lived.remove(&from);
+            (start, end) = (start.min(from), end.max(to));
+        }
+        self.lived.insert(start, end);
+    }
+
+    /// Tells the parts of a range that had a life before: those that are or were in a block.
     ///
     /// The reader delivers a plain access as early as its thread's synchronisation allows. So an access
     /// to a block that another thread publishes without synchronisation may come before the block
     /// does. If its bytes never were anything else, it was one to this block.
     pub fn lived(&self, start: u64, end: u64, mut told: impl FnMut(u64, u64)) {
-        let cut = self.cut.into_iter();
-        let blocks = self.by_kind[..BlockKind::Benign as usize].iter().flat_map(|blocks| {
-            let before = blocks.range(..start).next_back();
-            before
-                .into_iter()
-                .chain(blocks.range(start..end))
-                .map(|(&at, entry)| (at, at.saturating_add(owned(at, entry.block.size, entry.block.kind))))
-        });
-        for (from, to) in cut.chain(blocks) {
-            let part = (from.max(start), to.min(end));
-            if part.0 < part.1 {
-                told(part.0, part.1);
+        let before = self.lived.range(..start).next_back();
+        for (&from, &to) in before.into_iter().chain(self.lived.range(start..end)) {
+            if from.max(start) < to.min(end) {
+                told(from.max(start), to.min(end));
             }
         }
     }
@@ -241,11 +250,13 @@ mod tests {
             blocks.lived(start, end, |from, to| parts.push((from, to)));
             parts
         };
-        assert_eq!(lived(&blocks, 56, 128), [(64, 96), (72, 80)]);
+        assert_eq!(lived(&blocks, 56, 128), [(64, 96)]);
         assert_eq!(lived(&blocks, 80, 90), [(80, 90)]);
         assert_eq!(lived(&blocks, 96, 128), []);
         blocks.remove(100, 4, BlockKind::Mapping);
         blocks.remove(112, 4, BlockKind::Mapping);
+        assert_eq!(lived(&blocks, 96, 128), [(100, 104), (112, 116)]);
+        blocks.remove(104, 8, BlockKind::Mapping);
         assert_eq!(lived(&blocks, 96, 128), [(100, 116)]);
     }
 

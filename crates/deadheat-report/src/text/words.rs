@@ -176,16 +176,18 @@ pub(super) fn story(race: &Race) -> Option<String> {
 pub(super) fn creation(row: &Thread) -> String {
     let who = thread(&row.thread, &row.name);
     let by = row.created_by.as_deref().unwrap_or("?");
-    let place = if row.frames.is_empty() { String::new() } else { ":".to_owned() };
-    format!(
-        "{who} was created by `{by}`{place}{}",
-        lines(outside_libraries(&row.frames), MOST_CREATION_FRAMES)
-    )
+    format!("{who} was created by `{by}`{}", origin(&row.frames))
 }
 
 /// The note that says where a block comes from.
 pub(super) fn allocation(by: &str, frames: &[Frame]) -> String {
-    format!("the block was allocated by `{by}`:{}", lines(outside_libraries(frames), MOST_CREATION_FRAMES))
+    format!("the block was allocated by `{by}`{}", origin(frames))
+}
+
+/// The stack that created something, if any of it is worth telling.
+fn origin(frames: &[Frame]) -> String {
+    let told = lines(outside_libraries(frames), MOST_CREATION_FRAMES);
+    if told.is_empty() { told } else { format!(":{told}") }
 }
 
 /// A stack from the program's innermost own frame on: which function of a library created the

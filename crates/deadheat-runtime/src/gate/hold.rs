@@ -7,6 +7,7 @@
 //! Signals are kept from a thread in a slot; when one waits for it, it leaves the slot, lets the
 //! handler run, and comes anew.
 
+use core::cell::Cell;
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
@@ -65,6 +66,11 @@ pub(super) fn anybody() -> bool {
     TAKEN.load(Ordering::Acquire) != 0
 }
 
+/// Whether the thread is held and nothing has freed it yet. Under the lock.
+pub(super) fn waits(thread: *mut Thread) -> bool {
+    SLOTS.iter().any(|slot| slot.waiting().is_some_and(|(held, _)| held == thread))
+}
+
 /// Whether the thread is held.
 pub(super) fn holds(thread: *mut Thread) -> bool {
     anybody() && SLOTS.iter().any(|slot| slot.thread.load(Ordering::Relaxed) == thread)
@@ -119,6 +125,13 @@ impl Slot {
         }
     }
 
+    /// Until when the thread is held.
+    fn until(&self) -> u64 {
+        let of_target = |index| target_word(self.aim().0, index).load(Ordering::Relaxed);
+        // Where places alone count, earlier visits have used up some of the time.
+        self.since() + of_target(target::BOUND).saturating_sub(of_target(target::WAITED))
+    }
+
     /// How many turns were over when it was held and are now, as a word of the file.
     pub(super) fn turns(&self) -> u64 {
         self.turns.load(Ordering::Relaxed) | turns::count() << 32
@@ -137,7 +150,7 @@ pub(super) fn arrive(thread: *mut Thread, coming: &Coming, d: usize) {
     if reached.load(Ordering::Relaxed) == 0 {
         reached.store(file::now().max(1), Ordering::Relaxed);
     }
-    let arrival = Arrival { thread, coming, aim: (d / 2, d % 2), since: file::now() };
+    let arrival = Arrival { thread, coming, aim: (d / 2, d % 2), since: file::now(), silent: Cell::new(0) };
     let mut again = false;
     while arrival.come(&quiet, again) == SIGNALLED {
         // What the handlers do is seen: nothing of this hook is half done.
@@ -177,6 +190,8 @@ struct Arrival<'a> {
     coming: &'a Coming,
     aim: (usize, usize),
     since: u64,
+    /// How many looks in a row found nobody who could come.
+    silent: Cell<u32>,
 }
 
 impl Arrival<'_> {
@@ -231,12 +246,10 @@ impl Arrival<'_> {
     /// Waits until the slot has a result, and frees it.
     fn wait(&self, slot: &'static Slot, quiet: &sys::Quiet) -> u32 {
         let (t, side) = self.aim;
-        let of_target = |index| target_word(t, index).load(Ordering::Relaxed);
-        // Where places alone count, earlier visits have used up some of the time.
-        let until = self.since + of_target(target::BOUND).saturating_sub(of_target(target::WAITED));
+        let until = slot.until();
         let anyone = file::flags() & (flag::ANYBODY | flag::PLACES) != 0;
         let mut next = FIRST_LOOK;
-        let mut silent = 0;
+        let mut stills = 0;
         let mut result = 0;
         let rest = || {
             let left = until.checked_sub(file::now())?;
@@ -248,15 +261,18 @@ impl Arrival<'_> {
         let look = || {
             // SAFETY: the lock is held.
             let come = unsafe { who::could_come(self.thread, 2 * t + 1 - side, anyone) };
-            silent = if come { 0 } else { silent + 1 };
-            if quiet.is_wanted() {
-                Some(SIGNALLED)
-            } else if silent >= LOOKS {
+            // Held threads that wait for each other: nothing changes before the first of them is
+            // freed, so it need not use up its time.
+            // SAFETY: as above.
+            let still = come && is_first(slot) && unsafe { who::all_stand_still() };
+            stills = if still { stills + 1 } else { 0 };
+            self.silent.set(if come { 0 } else { self.silent.get() + 1 });
+            if self.silent.get() >= LOOKS {
                 Some(self.give_up(verdict::QUIESCENT, note::FREED_BY_QUIET))
-            } else if file::now() >= until {
+            } else if stills >= LOOKS || file::now() >= until {
                 Some(self.give_up(verdict::NONE, note::FREED_BY_TIME))
             } else {
-                None
+                quiet.is_wanted().then_some(SIGNALLED)
             }
         };
         slot.park.wait(&LOCK, rest, look, |why| {
@@ -310,6 +326,11 @@ pub(super) fn sample(thread: *mut Thread, coming: &Coming, delay: u64) {
         over.then_some(note::FREED_BY_TIME as u32)
     };
     slot.park.wait(&LOCK, rest, look, |_| slot.empty());
+}
+
+/// Whether of all held threads that of this slot is freed first. Under the lock.
+fn is_first(slot: &Slot) -> bool {
+    SLOTS.iter().all(|other| other.waiting().is_none() || other.until() >= slot.until())
 }
 
 /// Whether the thread that would be waited for is held in wait of this one. Under the lock.

@@ -46,6 +46,15 @@ fn locked<R>(body: impl FnOnce() -> R) -> R {
 /// Whether there is a gate file.
 static ON: AtomicU32 = AtomicU32::new(0);
 
+/// Whether memory and string functions are seen inside.
+static PARTS: AtomicU32 = AtomicU32::new(0);
+
+/// Whether what a memory or string function touches are many accesses, one for each word.
+#[inline]
+pub(crate) fn sees_parts() -> bool {
+    PARTS.load(Ordering::Relaxed) != 0
+}
+
 /// Whether a gate file is in use.
 #[inline(always)]
 pub(crate) fn on() -> bool {
@@ -72,6 +81,7 @@ pub(crate) fn open(path: &core::ffi::CStr, filtered: bool) -> bool {
     filter::set_idle(filtered && !turns::kept() && !sample::wanted());
     filter::want_frames(file::wants_frames());
     turns::open();
+    PARTS.store(u32::from(file::flags() & flag::PARTS != 0), Ordering::Relaxed);
     ON.store(1, Ordering::Release);
     true
 }

@@ -286,10 +286,11 @@ pub(super) unsafe fn could_come(held: *mut Thread, d: usize, anybody: bool) -> b
             return true;
         }
         let expected = live().iter().copied().find(|&thread| is_named(thread, d));
+        let is_held = |thread| thread == held;
         if !anybody && let Some(thread) = expected {
             let wanted = descriptor_word(d, descriptor::ORDINAL).load(Ordering::Relaxed);
             let passed = u64::from((*thread).seat.counts[d]) >= wanted;
-            return !passed && thread != held && could_go_on(thread, held, 0);
+            return !passed && could_go_on(thread, &is_held, 0);
         }
         if UNBORN.load(Ordering::Relaxed) > 0 {
             return true;
@@ -297,16 +298,30 @@ pub(super) unsafe fn could_come(held: *mut Thread, d: usize, anybody: bool) -> b
         if !anybody && GONE[d].load(Ordering::Relaxed) != 0 {
             return false;
         }
-        live().iter().any(|&thread| thread != held && could_go_on(thread, held, 0))
+        live().iter().any(|&thread| could_go_on(thread, &is_held, 0))
+    }
+}
+
+/// Whether nobody can go on unless a held thread does.
+///
+/// # Safety
+/// The gate's lock is held.
+pub(super) unsafe fn all_stand_still() -> bool {
+    // SAFETY: under the lock the threads of the list are alive.
+    unsafe {
+        *LIST.beyond.get() == 0
+            && UNBORN.load(Ordering::Relaxed) == 0
+            && !live().iter().any(|&thread| could_go_on(thread, &hold::waits, 0))
     }
 }
 
 /// How far chains of waiting threads are followed.
 const DEEPEST: usize = 8;
 
-/// Whether a thread runs, or waits for somebody who does, while `held` is held.
-unsafe fn could_go_on(thread: *mut Thread, held: *mut Thread, depth: usize) -> bool {
-    if thread == held {
+/// Whether a thread runs, or waits for somebody who does, while those that `is_held` names are
+/// held and no others.
+unsafe fn could_go_on(thread: *mut Thread, is_held: &impl Fn(*mut Thread) -> bool, depth: usize) -> bool {
+    if is_held(thread) {
         return false;
     }
     // SAFETY: the caller holds the gate's lock, so the threads of the list are alive.
@@ -325,21 +340,20 @@ unsafe fn could_go_on(thread: *mut Thread, held: *mut Thread, depth: usize) -> b
                 .iter()
                 .copied()
                 .find(|&other| u64::from((*other).id) == object)
-                .is_none_or(|other| could_go_on(other, held, depth + 1));
+                .is_none_or(|other| could_go_on(other, is_held, depth + 1));
         }
         if what == Blocked::Lock as u32 {
             let mut owners = live()
                 .iter()
                 .copied()
                 .filter(|&other| other != thread && (*other).seat.locks().any(|lock| lock == object));
-            return owners.all(|owner| could_go_on(owner, held, depth + 1));
+            return owners.all(|owner| could_go_on(owner, is_held, depth + 1));
         }
         live().iter().copied().any(|other| {
             let what = (&raw const (*other).seat.blocked).read_volatile();
             other != thread
-                && other != held
                 && (what != Blocked::Other as u32 || hold::holds(other))
-                && could_go_on(other, held, depth + 1)
+                && could_go_on(other, is_held, depth + 1)
         })
     }
 }

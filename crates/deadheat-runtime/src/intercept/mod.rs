@@ -22,10 +22,12 @@ macro_rules! intercept {
 
 mod barrier;
 mod condition;
+mod container;
 mod descriptor;
 mod exit;
 mod file;
 mod fork;
+mod format;
 mod heap;
 mod jump;
 mod load;

@@ -25,7 +25,24 @@ fn behind_program() {}
 #[inline(always)]
 fn touch(pc: usize, address: usize, len: usize, mode: Mode, via: Via) {
     if !gate::passes(pc) && from_program(pc) {
-        log::range(pc, &Access { address: address as u64, size: len as u64, mode, atomic: None, via });
+        let access = Access { address: address as u64, size: len as u64, mode, atomic: None, via };
+        if via == Via::MemoryFunction && gate::sees_parts() {
+            parts(pc, &access);
+        } else {
+            log::range(pc, &access);
+        }
+    }
+}
+
+/// Records each aligned word of a range as an access of its own, the lowest first.
+#[cold]
+fn parts(pc: usize, whole: &Access) {
+    const WORD: u64 = 8;
+    let mut address = whole.address;
+    while address < whole.end() {
+        let end = (address - address % WORD + WORD).min(whole.end());
+        log::range(pc, &Access { address, size: end - address, ..*whole });
+        address = end;
     }
 }
 

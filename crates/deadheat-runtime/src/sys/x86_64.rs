@@ -133,6 +133,74 @@ macro_rules! shim_through_thread {
     };
 }
 
+/// Exports `$name`, a variadic function of `$fixed` named arguments: calls `$target` with these and, in
+/// the register behind theirs, the address of a [`Variadic`].
+macro_rules! shim_variadic {
+    ($name:ident, $fixed:literal, $register:literal, $target:path) => {
+        #[cfg(deadheat_object)]
+        #[unsafe(naked)]
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name() {
+            core::arch::naked_asm!(
+                "sub rsp, 216",
+                "mov qword ptr [rsp + 32], rdi",
+                "mov qword ptr [rsp + 40], rsi",
+                "mov qword ptr [rsp + 48], rdx",
+                "mov qword ptr [rsp + 56], rcx",
+                "mov qword ptr [rsp + 64], r8",
+                "mov qword ptr [rsp + 72], r9",
+                "test al, al",
+                "jz 2f",
+                "movaps xmmword ptr [rsp + 80], xmm0",
+                "movaps xmmword ptr [rsp + 96], xmm1",
+                "movaps xmmword ptr [rsp + 112], xmm2",
+                "movaps xmmword ptr [rsp + 128], xmm3",
+                "movaps xmmword ptr [rsp + 144], xmm4",
+                "movaps xmmword ptr [rsp + 160], xmm5",
+                "movaps xmmword ptr [rsp + 176], xmm6",
+                "movaps xmmword ptr [rsp + 192], xmm7",
+                "2:",
+                "mov dword ptr [rsp], {general}",
+                "mov dword ptr [rsp + 4], 48",
+                "lea rax, [rsp + 224]",
+                "mov qword ptr [rsp + 8], rax",
+                "lea rax, [rsp + 32]",
+                "mov qword ptr [rsp + 16], rax",
+                concat!("mov ", $register, ", rsp"),
+                "call {target}",
+                "add rsp, 216",
+                "ret",
+                general = const 8 * $fixed,
+                target = sym $target,
+            )
+        }
+    };
+}
+
+/// What a `va_list` points to.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(crate) struct ArgumentList {
+    /// Where the next general and the next vector register lie among those that were saved.
+    offsets: [u32; 2],
+    overflow: usize,
+    saved: usize,
+}
+
+/// The arguments of a variadic function, as [`shim_variadic!`] lays them on the stack.
+#[repr(C)]
+pub(crate) struct Variadic {
+    pub(crate) list: ArgumentList,
+    aligned: usize,
+    general: [usize; 6],
+    vector: [u128; 8],
+    unused: usize,
+    /// The return address.
+    pub(crate) pc: usize,
+}
+
+const _: () = assert!(core::mem::offset_of!(Variadic, pc) == 216);
+
 /// Exports the hook of a function's entry, which passes its return address and its caller's stack
 /// pointer to `$target`: `entry(call, stack, …)`. Returns at once if calls are not followed.
 macro_rules! shim_entry {

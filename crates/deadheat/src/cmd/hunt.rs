@@ -15,18 +15,43 @@ use crate::args::{self, Common};
 use crate::child::{self, Apart, End, Launch};
 use crate::exit::{Context, Exit, Failure};
 use crate::hunt::engine::{Hunt, Limits};
-use crate::hunt::folder::{Folder, Settings};
+use crate::hunt::folder::{self, Folder, Settings};
 use crate::hunt::gate::Gate;
+use crate::hunt::gatefile::Plan;
 use crate::hunt::log::{self, Line, Log, Watched};
 use crate::hunt::manner::Manner;
 use crate::hunt::nominate::{Nominated, nominate};
 use crate::hunt::plan::TRIES;
+use crate::hunt::progress::Advice;
 use crate::hunt::proof::Teller;
-use crate::hunt::targets::{self, Target};
+use crate::hunt::targets::{self, Part, Target};
 use crate::hunt::told;
+use crate::hunt::warden::Warden;
 use crate::order::{self, Order};
 use crate::tell::{self, Choosing, Output};
 use crate::traces;
+
+/// A watched run that takes as long may never end.
+const LONG: Duration = Duration::from_secs(20);
+/// The part of the budget that the watched run may take: the rest is for re-runs.
+const PART_OF_BUDGET: u32 = 2;
+/// What a hunt keeps in its folder; `--resume` goes on with it as it is.
+const OF_A_NEW_HUNT: [&str; 14] = [
+    "output",
+    "targets",
+    "partition",
+    "seed",
+    "tries",
+    "timeout",
+    "isolate",
+    "setup",
+    "teardown",
+    "order",
+    "no_fold_memory",
+    "by",
+    "matching",
+    "without",
+];
 
 /// What to hunt, and how.
 #[derive(clap::Args)]
@@ -35,14 +60,14 @@ pub(crate) struct Args {
     #[arg(short, long, value_name = "DIR", default_value = "deadheat.hunt")]
     output: PathBuf,
     /// Go on with the hunt in this folder
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["output", "targets", "partition", "seed", "by", "matching", "without"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = OF_A_NEW_HUNT)]
     resume: Option<PathBuf>,
     /// Hunt the targets of this file and no others
     #[arg(long, value_name = "FILE")]
     targets: Option<PathBuf>,
     /// Hunt a part of the targets: slice:m/n is the m-th of n parts
-    #[arg(long, value_name = "slice:m/n", value_parser = partition)]
-    partition: Option<(usize, usize)>,
+    #[arg(long, value_name = "slice:m/n")]
+    partition: Option<Part>,
     /// How many runs go on at once [default: one for each processor, at least 2; 1 with --setup
     /// but without --isolate]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
@@ -74,6 +99,9 @@ pub(crate) struct Args {
     /// Run this shell command after each run
     #[arg(long, value_name = "CMD")]
     teardown: Option<String>,
+    /// See inside memory and string functions: each word that they touch is an access of its own
+    #[arg(long)]
+    no_fold_memory: bool,
     /// Show the output of re-runs
     #[arg(long)]
     show_output: bool,
@@ -106,6 +134,7 @@ impl Args {
             isolate: false,
             setup: None,
             teardown: None,
+            no_fold_memory: false,
             show_output: false,
             order: order::Options::default(),
             manner: Manner::default(),
@@ -141,22 +170,9 @@ impl Telling {
     pub(crate) fn tell(&self, mut report: Report, folder: &Folder, common: &Common) -> Result<bool, Failure> {
         self.choosing.suppress(&mut report)?;
         let path = folder.report();
-        let what = || format!("cannot write {}", path.display());
-        let mut file = std::io::BufWriter::new(std::fs::File::create(&path).context(what)?);
-        json::write(&report, &mut file).context(what)?;
-        std::io::Write::flush(&mut file).context(what)?;
+        folder::write_whole(&path, |file| json::write(&report, file))?;
         tell::write(std::slice::from_ref(&report), &Output::of(&self.format), common)?;
         Ok(self.choosing.fails(&report))
-    }
-}
-
-/// Reads `slice:m/n`.
-fn partition(text: &str) -> Result<(usize, usize), String> {
-    let parts = text.strip_prefix("slice:").and_then(|part| part.split_once('/'));
-    let number = |text: &str| text.parse::<usize>().ok();
-    match parts.and_then(|(m, n)| Some((number(m)?, number(n)?))) {
-        Some((m, n)) if (1..=n).contains(&m) => Ok((m, n)),
-        _ => Err("it must be slice:m/n with 1 <= m <= n".to_owned()),
     }
 }
 
@@ -164,9 +180,11 @@ fn partition(text: &str) -> Result<(usize, usize), String> {
 /// run.
 pub(crate) fn run(args: &Args, common: &Common) -> Result<Exit, Failure> {
     let until = args.budget.map(|budget| Instant::now() + budget);
+    // Goes last: it ends what is left of the runs.
+    let warden = Warden::start()?;
     let begun = match &args.resume {
         Some(path) => resume(path, args, common)?,
-        None => begin(args, common)?,
+        None => begin(args, &warden, common)?,
     };
     let Begun { folder, settings, targets, lines, teller, program } = begun;
     let watched = told::watched(&lines).cloned().unwrap_or_default();
@@ -185,7 +203,9 @@ pub(crate) fn run(args: &Args, common: &Common) -> Result<Exit, Failure> {
         folder: &folder,
         limits,
         common,
+        warden: &warden,
         program,
+        part: settings.part()?,
         targets,
         scheduler,
         teller,
@@ -243,25 +263,26 @@ fn find(command: &[OsString]) -> Result<PathBuf, Failure> {
 }
 
 /// Watches the first run and nominates.
-fn begin(args: &Args, common: &Common) -> Result<Begun, Failure> {
+fn begin(args: &Args, warden: &Warden, common: &Common) -> Result<Begun, Failure> {
     let program = find(&args.command)?;
     let settings = Settings {
         command: args.command.clone(),
         folder: std::env::current_dir().context(|| "cannot tell the present folder".to_owned())?,
-        partition: args.partition.map(|(m, n)| format!("slice:{m}/{n}")),
+        partition: args.partition.map(|part| part.to_string()),
         seed: args.seed,
         tries: args.tries,
         timeout: args.timeout,
         isolate: args.isolate,
         setup: args.setup.clone(),
         teardown: args.teardown.clone(),
+        no_fold_memory: args.no_fold_memory,
         manner: args.manner.clone(),
     };
     check_end(&settings, args)?;
     let order = Order::read(&args.order, &program)?;
     let folder = Folder::make(&args.output, &settings)?;
     folder.keep_input(common)?;
-    let (end, took, warning) = watch(&program, &settings, &folder, order.as_ref(), common)?;
+    let first = watch(args, &settings, &folder, order.as_ref(), warden, common)?;
     let mut trace = Trace::open(folder.trace()).map_err(|error| Failure::input(error.to_string()))?;
     let (nominated, symbolizer, broken) = nominated(&mut trace, &settings);
     if let Some(broken) = broken {
@@ -269,9 +290,7 @@ fn begin(args: &Args, common: &Common) -> Result<Begun, Failure> {
     }
     let targets = chosen(args, &settings, &nominated, &trace)?;
     targets::write_file(&targets, &folder.targets())?;
-    let mut line = watched_line(&trace, &nominated, &settings, end, took);
-    line.notes.extend(warning);
-    let line = Line::Watch(Box::new(line));
+    let line = Line::Watch(Box::new(watched_line(&trace, &nominated, &settings, first)));
     Log::open(&folder.runs())?.add(&line)?;
     let teller = Teller::new(trace.into_tables(), symbolizer, &settings.folder);
     Ok(Begun { folder, settings, targets, lines: vec![line], teller, program })
@@ -314,56 +333,99 @@ fn chosen(
         let mut groups = HashSet::new();
         targets.retain(|target| groups.insert(target.group.clone()));
     }
-    Ok(match args.partition {
-        Some((m, n)) => targets.into_iter().skip(m - 1).step_by(n).collect(),
-        None => targets,
-    })
+    let part = settings.part()?;
+    targets.retain(|target| part.has(target));
+    Ok(targets)
 }
 
-/// The first run: its output is shown, its trace kept. The last value says that the order which it
-/// was to keep was not kept.
+/// What became of the watched run.
+struct First {
+    end: End,
+    took: Duration,
+    notes: Vec<String>,
+}
+
+/// The first run: its output is shown, its trace kept.
 fn watch(
-    program: &Path,
+    args: &Args,
     settings: &Settings,
     folder: &Folder,
     order: Option<&Order>,
+    warden: &Warden,
     common: &Common,
-) -> Result<(End, Duration, Option<String>), Failure> {
-    shell(settings.setup.as_ref(), settings, "--setup")?;
-    let gate = order.map(|order| Gate::write(&order.plan(), &folder.trace())).transpose()?;
+) -> Result<First, Failure> {
+    shell(settings.setup.as_ref(), settings, warden, "--setup")?;
+    let plan = Plan { flags: settings.flags(), ..order.map(Order::plan).unwrap_or_default() };
+    let wanted = order.is_some() || plan.flags != 0;
+    let gate = wanted.then(|| Gate::write(&plan, &folder.trace())).transpose()?;
+    let time = settings.timeout.or(args.budget.map(|budget| budget / PART_OF_BUDGET));
     let mut launch = match gate {
-        Some(_) => Launch::monitored(&settings.command, &folder.trace(), settings.timeout),
-        None => Launch::recording(&settings.command, &folder.trace(), settings.timeout),
+        Some(_) => Launch::monitored(&settings.command, &folder.trace(), time),
+        None => Launch::recording(&settings.command, &folder.trace(), time),
     };
     launch.apart = Apart { input: Some(folder.input()), ..Apart::default() };
+    launch.environment.push(warden.mark(0));
+    let name = settings.command[0].to_string_lossy();
     let started = Instant::now();
-    let end = child::run(&launch)?;
+    let advice = Advice::after(
+        if time.is_some() || common.quiet { None } else { Some(LONG) },
+        format!(
+            "deadheat: {name} still runs; it is hunted when it has ended; if it does not end by itself, say how \
+             long each run may take with --timeout TIME"
+        ),
+    );
+    let (end, interrupted) = child::run_to_end(&launch)?;
+    drop(advice);
     let took = started.elapsed();
-    shell(settings.teardown.as_ref(), settings, "--teardown")?;
+    let left = warden.end_left(0, &[]);
+    shell(settings.teardown.as_ref(), settings, warden, "--teardown")?;
+    if let Some(signal) = interrupted {
+        return Err(Failure::interrupted(
+            signal,
+            "interrupted in the watched run; a program that does not end by itself is hunted with --timeout TIME",
+        ));
+    }
     if end == End::TimedOut && !common.quiet {
-        anstream::eprintln!(
-            "deadheat: {} ran past its time and was ended; hunting what it did by then",
-            program.display()
-        );
+        anstream::eprintln!("deadheat: {name} ran past its time and was ended; hunting what it did by then");
     }
     if !folder.trace().is_file() {
         return Err(Failure::missing(format!(
-            "nothing was seen: {} has no deadheat runtime in it; build it with `deadheat build -- make` (or \
-             another build command), or with CC=\"deadheat cc\"",
-            program.display()
+            "nothing was seen: {name} has no deadheat runtime in it; build it with `deadheat build -- make` (or \
+             another build command), or with CC=\"deadheat cc\""
         )));
     }
-    let warning = match (order, &gate) {
-        (Some(order), Some(gate)) => order.warning(&gate.outcome()?),
-        _ => None,
-    };
-    Ok((end, took, warning))
+    let mut notes = Vec::new();
+    if let End::Signalled(signal) = end {
+        notes.push(format!("the watched run was killed by {signal}; what it did by then is hunted"));
+    }
+    if left > 0 {
+        notes.push(left_behind(left));
+    }
+    if let (Some(order), Some(gate)) = (order, &gate) {
+        notes.extend(order.warning(&gate.outcome()?));
+    }
+    Ok(First { end, took, notes })
 }
 
-fn shell(command: Option<&String>, settings: &Settings, option: &str) -> Result<(), Failure> {
+/// What is said of processes that went on when the program had ended.
+fn left_behind(count: usize) -> String {
+    let processes = if count == 1 { "1 process".to_owned() } else { format!("{count} processes") };
+    format!(
+        "what the program leaves running in the background ({processes}) is ended after each run; if it does its \
+         work there, hunt it with its option to stay in the foreground"
+    )
+}
+
+fn shell(
+    command: Option<&String>,
+    settings: &Settings,
+    warden: &Warden,
+    option: &str,
+) -> Result<(), Failure> {
     let Some(command) = command else { return Ok(()) };
     let words = ["sh", "-c", command].map(OsString::from);
     let mut launch = Launch::plain(&words, vec![("DEADHEAT_RUN".into(), "0".into())]);
+    launch.environment.push(warden.mark_of_commands());
     launch.apart =
         Apart { input: Some("/dev/null".into()), folder: Some(settings.folder.clone()), ..Apart::default() };
     match child::run(&launch)? {
@@ -374,13 +436,7 @@ fn shell(command: Option<&String>, settings: &Settings, option: &str) -> Result<
     }
 }
 
-fn watched_line(
-    trace: &Trace,
-    nominated: &Nominated,
-    settings: &Settings,
-    end: End,
-    took: Duration,
-) -> Watched {
+fn watched_line(trace: &Trace, nominated: &Nominated, settings: &Settings, first: First) -> Watched {
     let by = vec!["conflict".to_owned()];
     let mut run = tell::run_of(trace, by, nominated.hidden_calls, &settings.folder);
     run.mode = "hunt".to_owned();
@@ -398,7 +454,9 @@ fn watched_line(
     if let Some(partition) = &settings.partition {
         notes.push(format!("only {partition} of the targets: `deadheat merge` joins the parts"));
     }
-    Watched { run, seconds: took.as_secs_f64(), end: end.into(), dropped: nominated.dropped.clone(), notes }
+    notes.extend(first.notes);
+    let (seconds, end) = (first.took.as_secs_f64(), first.end.into());
+    Watched { run, seconds, end, dropped: nominated.dropped.clone(), notes }
 }
 
 /// Takes up a hunt that was ended.
@@ -424,7 +482,9 @@ fn resume(path: &Path, args: &Args, common: &Common) -> Result<Begun, Failure> {
     if torn && !common.quiet {
         anstream::eprintln!("deadheat: the last line of runs.jsonl was not finished; that run is left out");
     }
+    // Written anew: further ones follow a whole line.
     let targets = targets::read(&folder.targets(), true)?;
+    targets::write_file(&targets, &folder.targets())?;
     let mut trace = Trace::open(folder.trace()).map_err(|error| Failure::input(error.to_string()))?;
     trace.drive(|_| {}).map_err(|error| Failure::input(error.to_string()))?;
     let teller = Teller::new(trace.into_tables(), Symbolizer::default(), &settings.folder);
@@ -432,17 +492,4 @@ fn resume(path: &Path, args: &Args, common: &Common) -> Result<Begun, Failure> {
         .context(|| format!("cannot enter {}", settings.folder.display()))?;
     let program = find(&settings.command)?;
     Ok(Begun { folder, settings, targets, lines, teller, program })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn partitions() {
-        assert_eq!(partition("slice:2/3"), Ok((2, 3)));
-        for wrong in ["slice:0/3", "slice:4/3", "2/3", "slice:2", "hash:1/2", "slice:x/y"] {
-            assert!(partition(wrong).is_err(), "{wrong}");
-        }
-    }
 }

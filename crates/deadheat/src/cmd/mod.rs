@@ -35,5 +35,6 @@ pub(crate) fn run(command: Command, common: &Common) -> Result<Exit, Failure> {
         Command::Trace(args) => trace::run(&args, common),
         Command::Demo(args) => demo::run(args, common),
         Command::Doctor(args) => doctor::run(&args, common),
+        Command::HuntWarden { folder } => crate::hunt::warden::guard(&folder),
     }
 }

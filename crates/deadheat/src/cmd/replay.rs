@@ -76,8 +76,12 @@ fn bound(witness: &Witness) -> Duration {
 }
 
 fn flags(witness: &Witness) -> u64 {
-    let bit = |named: &str, bit: u64| if witness.flags.iter().any(|name| name == named) { bit } else { 0 };
-    flag::WATCH | flag::CALLS | bit("anybody", flag::ANYBODY) | bit("places", flag::PLACES)
+    let set = |name: &str, flag| if witness.flags.iter().any(|known| known == name) { flag } else { 0 };
+    flag::WATCH
+        | flag::CALLS
+        | set("anybody", flag::ANYBODY)
+        | set("parts", flag::PARTS)
+        | set("places", flag::PLACES)
 }
 
 /// Runs the program until the two have met, as often as asked.

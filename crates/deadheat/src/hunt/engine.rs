@@ -16,17 +16,17 @@ use super::folder::{Folder, Settings, copy_tree};
 use super::gatefile::{Armed, Plan, Sample};
 use super::log::{Line, Log, Provoked, Tried};
 use super::outcome::{self, Outcome};
-use super::plan::{Answer, Batch, Scheduler, Verdict};
+use super::plan::{Answer, Batch, Scheduler, Try, Verdict};
 use super::pool::{Ended, Pool};
 use super::progress::{BETWEEN_CHANGES, Now, Progress};
 use super::proof::{Meeting, Teller, flags, milliseconds};
-use super::targets::{self, Target};
+use super::targets::{self, Part, Target};
 use super::turns::Moments;
+use super::warden::Warden;
 use super::{finding, nominate, told};
 use crate::args::Common;
 use crate::child::{Apart, End, Launch};
 use crate::exit::{Context, Failure};
-use crate::traces::Scratch;
 
 /// How many re-runs of a hunt are watched too, so that accesses seen first then become targets.
 const FEEDBACK_RUNS: u64 = 2;
@@ -62,8 +62,12 @@ pub(crate) struct Hunt<'a> {
     pub(crate) folder: &'a Folder,
     pub(crate) limits: Limits,
     pub(crate) common: &'a Common,
+    /// What ends what runs leave behind.
+    pub(crate) warden: &'a Warden,
     /// The program's absolute path.
     pub(crate) program: PathBuf,
+    /// The part of the targets that is hunted.
+    pub(crate) part: Part,
     pub(crate) targets: Vec<Target>,
     pub(crate) scheduler: Scheduler,
     pub(crate) teller: Teller,
@@ -91,7 +95,6 @@ struct Flight {
 struct Work {
     pool: Pool,
     flights: HashMap<u64, Flight>,
-    scratch: Scratch,
     progress: Progress,
     next: u64,
     untaken: u32,
@@ -106,7 +109,6 @@ impl Hunt<'_> {
         let mut work = Work {
             pool: Pool::new()?,
             flights: HashMap::new(),
-            scratch: Scratch::make()?,
             progress: Progress::new(self.common),
             next: self.runs + 1,
             untaken: 0,
@@ -166,12 +168,13 @@ impl Hunt<'_> {
     fn start(&mut self, work: &mut Work, batch: Batch) -> Result<(), Failure> {
         let number = work.next;
         work.next += 1;
-        let folder = work.scratch.path().join(number.to_string());
+        let folder = self.warden.folder(number);
         fs::create_dir(&folder).context(|| format!("cannot make {}", folder.display()))?;
-        let armed: Vec<Target> = batch.tries.iter().map(|one| self.targets[one.target].clone()).collect();
+        let armed: Vec<Target> =
+            batch.tries.iter().map(|one| self.targets[one.target].loosened(one.loose)).collect();
         let monitored = batch.number == 1 && self.monitored < FEEDBACK_RUNS;
         self.monitored += u64::from(monitored);
-        let flags = flags(batch.anybody, monitored) | self.settings.manner.flags();
+        let flags = flags(batch.anybody, monitored) | self.settings.flags();
         let trace = folder.join("run");
         let plan = Plan { sample: self.sample(number), ..self.plan(&batch, &armed, flags)? };
         let mut gate = trace.clone().into_os_string();
@@ -180,11 +183,12 @@ impl Hunt<'_> {
         let place = self.place(&folder)?;
         self.command(work, self.settings.setup.as_ref(), &place, number, "--setup")?;
         let command = &self.settings.command;
-        let time = Some(self.time());
+        let time = Some(self.time(&batch));
         let mut launch = match monitored {
             true => Launch::monitored(command, &trace, time),
             false => Launch::provoked(command, &trace, time),
         };
+        launch.environment.push(self.warden.mark(number));
         launch.apart = Apart { input: Some(self.folder.input()), folder: Some(place), ..Apart::default() };
         work.pool.start(number, &self.program, launch, self.limits.show)?;
         work.flights.insert(number, Flight { batch, armed, folder, flags, monitored });
@@ -192,15 +196,18 @@ impl Hunt<'_> {
     }
 
     /// The time that a re-run is given.
-    fn time(&self) -> Duration {
+    fn time(&self, batch: &Batch) -> Duration {
         let (end, took) = self.watched;
-        let ample = took.saturating_mul(TIMES_WATCHED).max(LEAST_TIME);
-        match self.settings.timeout {
+        // In the worst case its targets are waited for one after the other: it is to come as far.
+        let wait = |one: &Try| if one.delay.is_some() { 2 * one.bound } else { one.bound };
+        let waits: Duration = batch.tries.iter().map(wait).sum();
+        let own = match self.settings.timeout {
             Some(time) => time,
             // It never ends by itself: the time that the watched run was given is as good.
             None if end == End::TimedOut => took,
-            None => ample,
-        }
+            None => took.saturating_mul(TIMES_WATCHED).max(LEAST_TIME),
+        };
+        own + waits
     }
 
     fn plan(&mut self, batch: &Batch, armed: &[Target], flags: u64) -> Result<Plan, Failure> {
@@ -246,10 +253,11 @@ impl Hunt<'_> {
         let Some(command) = command else { return Ok(()) };
         let words = ["sh", "-c", command].map(std::ffi::OsString::from);
         let mut launch = Launch::plain(&words, vec![("DEADHEAT_RUN".into(), number.to_string().into())]);
+        launch.environment.push(self.warden.mark_of_commands());
         launch.apart = Apart {
             input: Some("/dev/null".into()),
             folder: Some(place.to_owned()),
-            group: true,
+            session: true,
             ..Apart::default()
         };
         work.progress.clear();
@@ -268,7 +276,14 @@ impl Hunt<'_> {
         let Some(flight) = work.flights.remove(&ended.key) else { return Ok(()) };
         let trace = flight.folder.join("run");
         let gate = flight.folder.join(format!("run{}", deadheat_core::gate::ENDING));
-        let outcome = outcome::read(&gate)?;
+        self.warden.end_left(ended.key, &work.pool.processes());
+        let mut outcome = outcome::read(&gate)?;
+        // What the program does when it is asked to end is of the hunt's making, unless the watched
+        // run was asked too.
+        if let Some(asked) = ended.asked.filter(|_| ended.stopped || self.watched.0 != End::TimedOut) {
+            outcome.forget_from(asked);
+        }
+        self.check_build(&flight.armed, &outcome)?;
         let untaken = outcome.taken.is_none() && !ended.stopped;
         work.untaken = if untaken { work.untaken + 1 } else { 0 };
         let line = self.read(&flight, &ended, &outcome);
@@ -277,11 +292,12 @@ impl Hunt<'_> {
                 work.progress.say(&fresh(race, ended.key));
             }
         }
-        self.log.add(&Line::Provoke(Box::new(line)))?;
-        self.runs += 1;
+        // Before the run counts as made: a hunt that is killed in between makes it once more.
         if flight.monitored && !ended.stopped && trace.exists() {
             self.feed_back(&trace)?;
         }
+        self.log.add(&Line::Provoke(Box::new(line)))?;
+        self.runs += 1;
         let place =
             if self.settings.isolate { flight.folder.join("copy") } else { self.settings.folder.clone() };
         self.command(work, self.settings.teardown.as_ref(), &place, ended.key, "--teardown")?;
@@ -294,6 +310,20 @@ impl Hunt<'_> {
             )));
         }
         Ok(())
+    }
+
+    /// A program that was built anew cannot be hunted on: its places are elsewhere.
+    fn check_build(&self, armed: &[Target], outcome: &Outcome) -> Result<(), Failure> {
+        let changed = outcome.modules.iter().zip(self.teller.modules());
+        let mut changed = changed.filter(|(state, _)| state.loaded == outcome::Loaded::Other);
+        let of_targets = |name: &str| armed.iter().flat_map(|one| &one.modules).any(|its| its.name == name);
+        match changed.find(|(_, module)| of_targets(&module.name)) {
+            Some((_, module)) => Err(Failure::input(format!(
+                "{} was built anew since the watched run, so its places are elsewhere; hunt anew",
+                module.name
+            ))),
+            None => Ok(()),
+        }
     }
 
     /// Makes the log's line of a run, and tells the schedule.
@@ -368,7 +398,7 @@ impl Hunt<'_> {
         *self.teller.symbolizer() = Some(symbolizer);
         let mut of_known: HashMap<String, usize> = HashMap::new();
         let mut new = Vec::new();
-        for target in nominated.targets {
+        for target in nominated.targets.into_iter().filter(|target| self.part.has(target)) {
             if self.scheduler.find(&target.id).is_some() || self.scheduler.is_proved(&target.group) {
                 continue;
             }

@@ -117,7 +117,8 @@ mod tests {
     use super::*;
 
     fn ended(end: End, said: &str) -> Ended {
-        Ended { key: 3, end, stopped: false, took: Duration::ZERO, said: said.to_owned() }
+        let said = said.to_owned();
+        Ended { key: 3, end, stopped: false, asked: None, took: Duration::ZERO, said }
     }
 
     fn kind(end: End, said: &str) -> Option<&'static str> {

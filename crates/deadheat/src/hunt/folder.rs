@@ -2,15 +2,17 @@
 
 use std::ffi::OsString;
 use std::fs::{self, File, TryLockError};
-use std::io::{IsTerminal, Read, Write};
+use std::io::{BufWriter, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
-use std::sync::mpsc;
 use std::time::Duration;
 
+use deadheat_core::gate::flag;
 use serde::{Deserialize, Serialize};
 
 use super::manner::Manner;
 use super::plan::Scheduler;
+use super::progress::Advice;
+use super::targets::Part;
 use crate::args::Common;
 use crate::exit::{Context, Failure};
 use crate::traces;
@@ -49,15 +51,28 @@ pub(crate) struct Settings {
     pub(crate) setup: Option<String>,
     /// What is run after each run.
     pub(crate) teardown: Option<String>,
+    /// Whether memory functions are seen inside.
+    pub(crate) no_fold_memory: bool,
     /// What is done otherwise than usual.
     pub(crate) manner: Manner,
 }
 
 impl Settings {
+    /// The flags that every run's gate file has.
+    pub(crate) fn flags(&self) -> u64 {
+        self.manner.flags() | if self.no_fold_memory { flag::PARTS } else { 0 }
+    }
+
     /// The schedule of this hunt, without targets.
     pub(crate) fn scheduler(&self, watched: Duration) -> Scheduler {
         let scheduler = Scheduler::new(watched, self.tries, self.seed);
         if self.manner.ranks() { scheduler } else { scheduler.without_ranks() }
+    }
+
+    /// The part of the targets that is hunted.
+    pub(crate) fn part(&self) -> Result<Part, Failure> {
+        let part = self.partition.as_deref().map(str::parse).transpose();
+        Ok(part.map_err(|reason| Failure::input(format!("{SETTINGS}: {reason}")))?.unwrap_or(Part::WHOLE))
     }
 }
 
@@ -82,6 +97,7 @@ impl Folder {
                 fs::remove_file(&old).context(|| format!("cannot replace {}", old.display()))?;
             }
         }
+        // In place: it is this file that is locked.
         let text = serde_json::to_vec(settings).context(what)?;
         fs::write(folder.path.join(SETTINGS), text).context(what)?;
         traces::prepare(&folder.trace())?;
@@ -113,7 +129,7 @@ impl Folder {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
                 return Err(Failure::usage(format!(
-                    "another hunt is at work in {}; name another folder with -o",
+                    "another hunt is at work in {}; wait for its end, or name another folder",
                     path.display()
                 )));
             }
@@ -167,19 +183,15 @@ impl Folder {
         let path = self.path.join("stdin");
         let what = || format!("cannot keep the standard input in {}", path.display());
         let mut file = File::create(&path).context(what)?;
-        let (over, waiting) = mpsc::channel::<()>();
-        let (quiet, shown) = (common.quiet, path.clone());
-        std::thread::spawn(move || {
-            if waiting.recv_timeout(SILENCE) == Err(mpsc::RecvTimeoutError::Timeout) && !quiet {
-                anstream::eprintln!(
-                    "deadheat: keeping the standard input in {} until it ends, for the re-runs (`< /dev/null` \
-                     for none)",
-                    shown.display()
-                );
-            }
-        });
+        let advice = Advice::after(
+            (!common.quiet).then_some(SILENCE),
+            format!(
+                "deadheat: keeping the standard input in {} until it ends, for the re-runs (`< /dev/null` for none)",
+                path.display()
+            ),
+        );
         let kept = copy(&mut std::io::stdin().lock(), &mut file).context(what)?;
-        drop(over);
+        drop(advice);
         if kept > MOST_INPUT {
             return Err(Failure::usage(format!(
                 "the standard input is longer than {} MiB and cannot be kept for re-runs",
@@ -192,6 +204,19 @@ impl Folder {
 
 fn copy(from: &mut impl Read, to: &mut impl Write) -> std::io::Result<u64> {
     std::io::copy(&mut from.take(MOST_INPUT + 1), to)
+}
+
+/// Writes a file anew: whole, or not at all.
+pub(crate) fn write_whole(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
+) -> Result<(), Failure> {
+    let what = || format!("cannot write {}", path.display());
+    let part = path.with_extension("part");
+    let mut file = BufWriter::new(File::create(&part).context(what)?);
+    write(&mut file).context(what)?;
+    file.into_inner().context(what)?;
+    fs::rename(&part, path).context(what)
 }
 
 /// Copies a working folder for a run of its own; `without` is left out. Files, folders and links;

@@ -3,8 +3,9 @@
 //! The paper is RaceHunter. The road: [`nominate`] makes [`targets`] of the watched run's trace;
 //! [`plan`] schedules them into runs; [`engine`] starts those through [`pool`], each with a
 //! [`gatefile`], reads its [`outcome`], and writes to the [`log`] what [`proof`] and [`finding`]
-//! tell of it; [`told`] makes the report of the log. [`witness`] and [`again`] bring one proof's pair
-//! together once more, outside of a hunt, in the order of its [`turns`].
+//! tell of it; [`told`] makes the report of the log. [`warden`] ends what runs leave behind.
+//! [`witness`] and [`again`] bring one proof's pair together once more, outside of a hunt, in the
+//! order of its [`turns`].
 
 pub(crate) mod again;
 pub(crate) mod engine;
@@ -23,4 +24,5 @@ pub(crate) mod proof;
 pub(crate) mod targets;
 pub(crate) mod told;
 pub(crate) mod turns;
+pub(crate) mod warden;
 pub(crate) mod witness;

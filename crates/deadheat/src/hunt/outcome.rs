@@ -192,6 +192,17 @@ pub(crate) struct Note {
 }
 
 impl Outcome {
+    /// Leaves out what was decided or found at this monotonic time or later.
+    pub(crate) fn forget_from(&mut self, time: Duration) {
+        let until = time.saturating_sub(self.started);
+        for target in &mut self.targets {
+            if target.verdict != Verdict::Open && target.decided >= until {
+                (target.verdict, target.found) = (Verdict::Open, [None, None]);
+            }
+        }
+        self.finds.retain(|find| find.found.iter().all(|found| found.time < until));
+    }
+
     /// Module and offset of a return address: those of the last byte of the call.
     pub(crate) fn locate(&self, pc: u64) -> Option<Code> {
         let at = pc.checked_sub(1)?;
@@ -560,6 +571,19 @@ mod tests {
         assert_eq!((outcome.finds[0].target, outcome.finds[0].side), (Some(1), 1));
         let note = outcome.notes[0];
         assert_eq!((note.what, note.target, note.side, outcome.notes.len()), (note::MET, 1, 1, 1));
+    }
+
+    #[test]
+    fn what_came_after_a_run_was_asked_to_end_is_forgotten() {
+        let ns = Duration::from_nanos;
+        let mut outcome = Outcome { started: ns(1000), ..parse(&answered()).expect("well formed") };
+        outcome.forget_from(ns(1100));
+        assert_eq!((outcome.targets[0].verdict, outcome.finds.len()), (Verdict::Race, 1));
+        outcome.forget_from(ns(1099));
+        assert_eq!((outcome.targets[0].verdict, outcome.finds.len()), (Verdict::Open, 1));
+        assert_eq!(outcome.targets[0].found, [None, None]);
+        outcome.forget_from(ns(1000));
+        assert!(outcome.finds.is_empty());
     }
 
     #[test]

@@ -4,8 +4,9 @@
 //! project's algorithms. Departures: a group is told apart by the race
 //! that a meeting proves too, so that a library's code called from two places is two groups; pairs
 //! that something ordered in the watched run are tried less often, since most of them are ordered
-//! in every run; a second wait may last as long as any, rather than twice the first; and a thread that was
-//! held with a lock for which the other waited lets the other come first the next time.
+//! in every run; a second wait may last as long as any, rather than twice the first; targets that are armed
+//! together share that time; and a thread that was held with a lock for which the other waited lets the other
+//! come first the next time.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::Duration;
@@ -102,6 +103,8 @@ struct Row {
     reached: Option<[Duration; 2]>,
     delay: Option<Delay>,
     last: Option<Verdict>,
+    /// The sides that were not there in the latest run, if the target was lost in it.
+    loose: [bool; 2],
 }
 
 /// Targets that share a race.
@@ -121,6 +124,8 @@ pub(crate) struct Try {
     pub(crate) bound: Duration,
     /// The side that is not to come first.
     pub(crate) delay: Option<Delay>,
+    /// The sides that were not there in the latest run: they are matched by their code alone.
+    pub(crate) loose: [bool; 2],
 }
 
 /// What one run is to try.
@@ -229,6 +234,7 @@ impl Scheduler {
             reached: None,
             delay: None,
             last: None,
+            loose: [false; 2],
         });
         self.groups[group].members += 1;
         true
@@ -274,11 +280,11 @@ impl Scheduler {
         due.retain(|&index| self.rows[index].tries == number);
         let taken = self.choose(&due, room);
         let anybody = number as usize >= PER_RUN.len() && number + 1 == most;
-        let tries = taken.iter().map(|&target| {
+        let one = |&target: &usize| {
             let row = &self.rows[target];
-            Try { target, bound: self.bound(row), delay: row.delay }
-        });
-        let tries = tries.collect();
+            Try { target, bound: self.bound(row, taken.len()), delay: row.delay, loose: row.loose }
+        };
+        let tries = taken.iter().map(one).collect();
         taken.iter().for_each(|&target| self.rows[target].flying = true);
         Some(Batch { tries, number, anybody })
     }
@@ -316,15 +322,18 @@ impl Scheduler {
         (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb)
     }
 
-    fn bound(&self, row: &Row) -> Duration {
+    /// How long a side is waited for in a run with so many targets.
+    fn bound(&self, row: &Row, armed: usize) -> Duration {
         let cap = self.watched.mul_f64(K).max(LEAST_CAP);
+        // First waits of all together need no longer than one that lasts as long as any.
+        let share = cap.div_f64(armed as f64);
         let first = match row.reached {
             Some([one, other]) => one.abs_diff(other).mul_f64(K) + SLACK,
-            None => self.watched.mul_f64(FIRST_WAIT).max(SLACK),
+            None => self.watched.mul_f64(FIRST_WAIT).min(share).max(SLACK),
         };
         match (row.tries, row.reached) {
             (0, _) => first.min(cap),
-            (_, None) => cap,
+            (_, None) => share.mul_f64(FEW as f64).max(SLACK).min(cap),
             (tries, Some(_)) => first.saturating_mul(1 << (tries - 1).min(16)).min(cap),
         }
     }
@@ -350,6 +359,8 @@ impl Scheduler {
             }
         }
         row.last = Some(answer.verdict);
+        let lost = answer.verdict == Verdict::Lost;
+        row.loose = answer.reached.map(|reached| lost && reached.is_none());
     }
 
     /// A meeting proved the race of this group, perhaps at another target than one of its own.
@@ -571,6 +582,17 @@ mod tests {
     }
 
     #[test]
+    fn many_targets_share_the_time_of_a_run() {
+        let mut scheduler = scheduler(&apart(32, Rank::Unordered));
+        let mut waits = Vec::new();
+        while let Some(batch) = scheduler.next() {
+            waits.push((batch.tries.len(), batch.tries[0].bound.as_millis()));
+            answer(&mut scheduler, &batch, Verdict::None);
+        }
+        assert_eq!(waits[..4], [(32, 50), (16, 375), (16, 375), (1, 1500)]);
+    }
+
+    #[test]
     fn a_critical_section_that_was_waited_for_is_not_tried_again() {
         for (verdict, runs) in [(Verdict::Quiescent, 1), (Verdict::None, 2)] {
             let mut scheduler = scheduler(&apart(1, Rank::CommonLock));
@@ -595,6 +617,20 @@ mod tests {
             scheduler.answer(0, Answer { verdict: Verdict::Quiescent, reached: NOWHERE, delay });
         }
         assert_eq!((delays, scheduler.next()), (vec![None, Some(1), Some(0)], None));
+    }
+
+    #[test]
+    fn a_side_that_was_not_there_is_matched_loosely_next() {
+        let mut scheduler = scheduler(&apart(1, Rank::Unordered));
+        let reached = [Some(SECOND), None];
+        for (verdict, loose) in [(Verdict::None, [false; 2]), (Verdict::Lost, [false, true])] {
+            let batch = scheduler.next().expect("a batch");
+            assert_eq!(batch.tries[0].loose, [false; 2]);
+            scheduler.answer(batch.tries[0].target, Answer { verdict, reached, delay: None });
+            let next = scheduler.rows[0].loose;
+            assert_eq!(next, loose, "{verdict:?}");
+        }
+        assert_eq!(scheduler.next().expect("a batch").tries[0].loose, [false, true]);
     }
 
     #[test]

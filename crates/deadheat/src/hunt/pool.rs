@@ -11,6 +11,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill, killpg};
+use nix::time::{ClockId, clock_gettime};
 use nix::unistd::Pid;
 
 use crate::child::{self, Caught, End, GRACE, Launch};
@@ -33,9 +34,17 @@ struct Running {
     child: Pid,
     started: Instant,
     deadline: Option<Instant>,
-    /// It was asked to end; these are what it had started by then.
-    asked: Option<(Why, Vec<Pid>)>,
+    asked: Option<Asked>,
     tail: Option<Tail>,
+}
+
+/// A run was asked to end.
+struct Asked {
+    why: Why,
+    /// Monotonic time, just before.
+    when: Duration,
+    /// What it had started by then.
+    started: Vec<Pid>,
 }
 
 /// Why a run was ended by us.
@@ -54,6 +63,8 @@ pub(crate) struct Ended {
     pub(crate) end: End,
     /// Whether [`Pool::stop`] ended it.
     pub(crate) stopped: bool,
+    /// Monotonic time just before it was asked to end, if it was.
+    pub(crate) asked: Option<Duration>,
     /// How long it took.
     pub(crate) took: Duration,
     /// The last of what it said to standard error.
@@ -70,6 +81,11 @@ impl Pool {
     /// How many runs are under way.
     pub(crate) fn len(&self) -> usize {
         self.running.len()
+    }
+
+    /// The processes of the runs under way.
+    pub(crate) fn processes(&self) -> Vec<Pid> {
+        self.running.iter().map(|run| run.child).collect()
     }
 
     /// The signal that asked us to end, if one did.
@@ -92,7 +108,7 @@ impl Pool {
             let nowhere = std::fs::File::options().write(true).open("/dev/null").context(what)?;
             launch.apart.output = Some(OwnedFd::from(nowhere));
         }
-        launch.apart.group = true;
+        launch.apart.session = true;
         let started = Instant::now();
         let child = self.caught.start(program, &launch)?;
         let deadline = launch.timeout.map(|time| started + time);
@@ -151,7 +167,7 @@ impl Pool {
     fn listen(&mut self, until: Option<Instant>) -> nix::Result<()> {
         let interrupted = &mut self.interrupted;
         self.caught.wait(until, |signal, _| {
-            if !matches!(signal, Signal::SIGUSR1 | Signal::SIGUSR2) {
+            if child::asks_to_end(signal) {
                 *interrupted = Some(signal);
             }
         })
@@ -174,9 +190,9 @@ impl Running {
         }
         match &self.asked {
             None => self.ask(Why::Time),
-            Some((_, started)) => {
+            Some(asked) => {
                 let _ = killpg(self.child, Signal::SIGKILL);
-                end_all(started, Signal::SIGKILL);
+                end_all(&asked.started, Signal::SIGKILL);
                 self.deadline = None;
             }
         }
@@ -185,9 +201,10 @@ impl Running {
     fn ask(&mut self, why: Why) {
         if self.asked.is_none() {
             let started = child::descendants(self.child);
+            let when = clock_gettime(ClockId::CLOCK_MONOTONIC).map_or(Duration::ZERO, Duration::from);
             let _ = killpg(self.child, Signal::SIGTERM);
             end_all(&started, Signal::SIGTERM);
-            self.asked = Some((why, started));
+            self.asked = Some(Asked { why, when, started });
             self.deadline = Some(Instant::now() + GRACE);
         }
     }
@@ -196,13 +213,16 @@ impl Running {
         let took = self.started.elapsed();
         // What is left of its group would take time and ports from the runs that follow.
         let _ = killpg(self.child, Signal::SIGKILL);
-        let why = self.asked.map(|(why, started)| {
-            end_all(&started, Signal::SIGKILL);
-            why
-        });
+        let (why, asked) = match self.asked {
+            Some(Asked { why, when, started }) => {
+                end_all(&started, Signal::SIGKILL);
+                (Some(why), Some(when))
+            }
+            None => (None, None),
+        };
         let end = if why == Some(Why::Time) { End::TimedOut } else { end };
         let said = self.tail.map_or(String::new(), Tail::take);
-        Ended { key: self.key, end, stopped: why == Some(Why::Stopped), took, said }
+        Ended { key: self.key, end, stopped: why == Some(Why::Stopped), asked, took, said }
     }
 }
 

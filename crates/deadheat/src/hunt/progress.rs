@@ -2,7 +2,10 @@
 //! then elsewhere.
 
 use std::io::{IsTerminal, Write};
+use std::sync::mpsc;
 use std::time::{Duration, Instant};
+
+use nix::sys::signal::{SigSet, SigmaskHow};
 
 use super::plan::Counts;
 use crate::args::{Common, When};
@@ -27,6 +30,30 @@ enum Shown {
     Never,
     Lines,
     Bar,
+}
+
+/// A line that is said if this value lives for a while: what is waited for.
+pub(crate) struct Advice {
+    _over: Option<mpsc::Sender<()>>,
+}
+
+impl Advice {
+    /// Says it after this time; never if there is none.
+    pub(crate) fn after(time: Option<Duration>, said: String) -> Advice {
+        let Some(time) = time else { return Advice { _over: None } };
+        let (over, waiting) = mpsc::channel();
+        // Signals are for the thread that watches over the program.
+        let before = SigSet::all().thread_swap_mask(SigmaskHow::SIG_SETMASK);
+        std::thread::spawn(move || {
+            if waiting.recv_timeout(time) == Err(mpsc::RecvTimeoutError::Timeout) {
+                anstream::eprintln!("{said}");
+            }
+        });
+        if let Ok(before) = before {
+            let _ = before.thread_set_mask();
+        }
+        Advice { _over: Some(over) }
+    }
 }
 
 /// What there is to show.

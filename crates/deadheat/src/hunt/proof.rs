@@ -241,6 +241,7 @@ impl Teller {
             (flag::WATCH, "watch"),
             (flag::ANYBODY, "anybody"),
             (flag::PLACES, "places"),
+            (flag::PARTS, "parts"),
         ];
         let flags: Vec<&str> =
             flags.iter().filter(|(bit, _)| meeting.flags & bit != 0).map(|(_, name)| *name).collect();

@@ -3,16 +3,19 @@
 //! `docs/targets.md` describes the form. Invariant: fields are added, never renamed or given
 //! another meaning, while [`VERSION`] stays; a reader skips fields that it does not know.
 
+use std::fmt;
 use std::io::Write;
 use std::path::Path;
+use std::str::FromStr;
 
 use deadheat_core::gate::{MAX_PATH, descriptor};
 use deadheat_report::model::{Hex, Location, Operation};
 use deadheat_trace::tables::Modules;
 use serde::{Deserialize, Serialize};
 
+use super::folder::write_whole;
 use super::gatefile;
-use crate::exit::{Context, Failure};
+use crate::exit::Failure;
 
 /// The version of the form; each line carries it.
 pub(crate) const VERSION: u32 = 1;
@@ -113,6 +116,48 @@ pub(crate) struct Held {
     pub(crate) address: Hex,
 }
 
+/// A part of all pairs: the `number`-th of `of`. A pair is in one part of each partition, and in the
+/// same one whichever run nominates it, so that parts that nominate by themselves share nothing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Part {
+    number: u64,
+    of: u64,
+}
+
+impl Part {
+    /// All pairs.
+    pub(crate) const WHOLE: Part = Part { number: 1, of: 1 };
+
+    /// Whether a target is in the part.
+    pub(crate) fn has(self, target: &Target) -> bool {
+        hash(std::slice::from_ref(&target.group)) % self.of == self.number - 1
+    }
+
+    /// The parts of which this is one.
+    pub(crate) fn all(self) -> impl Iterator<Item = Part> {
+        (1..=self.of).map(move |number| Part { number, ..self })
+    }
+}
+
+impl FromStr for Part {
+    type Err = String;
+
+    /// Reads `slice:m/n`.
+    fn from_str(text: &str) -> Result<Part, String> {
+        let parts = text.strip_prefix("slice:").and_then(|part| part.split_once('/'));
+        match parts.map(|(number, of)| (number.parse(), of.parse())) {
+            Some((Ok(number), Ok(of))) if (1..=of).contains(&number) => Ok(Part { number, of }),
+            _ => Err("it must be slice:m/n with 1 <= m <= n".to_owned()),
+        }
+    }
+}
+
+impl fmt::Display for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "slice:{}/{}", self.number, self.of)
+    }
+}
+
 impl Target {
     /// The target with its id and its group filled in.
     pub(crate) fn named(mut self) -> Target {
@@ -121,6 +166,19 @@ impl Target {
         self.id = format!("t-{:012x}", hash(&sides));
         self.group = group_of(&self.race, self.codes());
         self
+    }
+
+    /// The target with these sides matched by their code alone: by any thread, whatever it was called
+    /// by, the first time. Its name stays.
+    pub(crate) fn loosened(&self, sides: [bool; 2]) -> Target {
+        let mut target = self.clone();
+        let loose = target.sides.iter_mut().zip(sides).filter(|(_, loose)| *loose);
+        loose.for_each(|(side, _)| {
+            side.only_thread = false;
+            side.calls.clear();
+            side.ordinal = 1;
+        });
+        target
     }
 
     /// What a descriptor is in every run of one build.
@@ -214,11 +272,7 @@ pub(crate) fn write(targets: &[Target], out: &mut dyn Write) -> std::io::Result<
 
 /// Writes the file anew: whole, or not at all.
 pub(crate) fn write_file(targets: &[Target], path: &Path) -> Result<(), Failure> {
-    let what = || format!("cannot write {}", path.display());
-    let part = path.with_extension("part");
-    let mut file = std::io::BufWriter::new(std::fs::File::create(&part).context(what)?);
-    write(targets, &mut file).context(what)?;
-    std::fs::rename(&part, path).context(what)
+    write_whole(path, |file| write(targets, file))
 }
 
 /// Reads a target file. `torn` says that a last line which is no target is one that a killed
@@ -371,6 +425,34 @@ pub(crate) mod tests {
             assert_eq!(parse("t", &bytes[..len], true).expect("mended").len(), 1);
             assert!(parse("t", &bytes[..len], false).is_err());
         }
+    }
+
+    #[test]
+    fn parts_are_read_and_written() {
+        assert_eq!("slice:2/3".parse(), Ok(Part { number: 2, of: 3 }));
+        assert_eq!(Part { number: 2, of: 3 }.to_string(), "slice:2/3");
+        for wrong in ["slice:0/3", "slice:4/3", "2/3", "slice:2", "hash:1/2", "slice:x/y"] {
+            assert!(wrong.parse::<Part>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn each_pair_is_in_one_part_whatever_else_was_nominated() {
+        let parts: Vec<Part> = Part { number: 2, of: 3 }.all().collect();
+        assert_eq!(parts.len(), 3);
+        let mut sizes = [0; 3];
+        for place in 0..300 {
+            let in_part = |ordinal| {
+                let one = target("dh-1", Rank::Unordered, [place, 1000], ordinal);
+                let owners: Vec<_> = (0..3).filter(|&part| parts[part].has(&one)).collect();
+                let [owner] = owners[..] else { panic!("{owners:?}") };
+                owner
+            };
+            assert_eq!(in_part(1), in_part(2), "occasions of one pair stay together");
+            sizes[in_part(1)] += 1;
+        }
+        assert!(sizes.iter().all(|&size| size > 60), "{sizes:?}");
+        assert!(Part::WHOLE.has(&target("dh-1", Rank::Unordered, [1, 2], 1)));
     }
 
     #[test]

@@ -151,7 +151,7 @@ fn notes(coverage: &Coverage, watched: &Watched, lines: &[Line]) -> Vec<String> 
     if coverage.lost > 0 {
         notes.push(format!(
             "re-runs differ from the watched run: {} of {} targets were not met again in the latest run that \
-             tried them",
+             tried them; give each run the same input, seed and time if you can, and put state back with --setup",
             coverage.lost, coverage.targets
         ));
     }

@@ -110,6 +110,11 @@ impl Edges {
         edges
     }
 
+    /// Whether the sides never went to the same memory.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.conflicts == 0 && self.both_atomic == 0
+    }
+
     fn access(&mut self, event: &Event, access: &Access) {
         let thread = event.thread;
         let sides = [0, 1].map(|side: usize| self.places[side].contains(&event.place));

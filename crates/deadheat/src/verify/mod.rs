@@ -26,7 +26,7 @@ use crate::hunt::outcome::Verdict;
 use crate::hunt::targets::{Rank, Target};
 use crate::tell::resolve::Resolver;
 use edges::Edges;
-use sites::{Sites, Wanted};
+use sites::{Lines, Sites, Wanted};
 
 /// The most targets that are provoked, and how many of them in one run.
 const MOST_TARGETS: usize = 16;
@@ -75,12 +75,20 @@ impl Question<'_> {
         let folder = std::env::current_dir().unwrap_or_default();
         let wanted = Wanted::of(self.race)?;
         let open = || Trace::open(watched.trace).map_err(|error| Failure::input(error.to_string()));
-        let sites = Sites::read(&mut open()?, &folder, &wanted);
+        let mut sites = Sites::read(&mut open()?, &folder, &wanted, Lines::Nearest);
         if let Some(answer) = sites.missing(&wanted, watched.end) {
             return Ok(answer);
         }
         let mut trace = open()?;
-        let edges = Edges::read(&mut trace, &sites);
+        let mut edges = Edges::read(&mut trace, &sites);
+        if sites.moved && edges.is_empty() {
+            // The mending moved the lines: what the functions have in common is what is meant.
+            let all = Sites::read(&mut open()?, &folder, &wanted, Lines::All);
+            let further = Edges::read(&mut open()?, &all);
+            if !further.is_empty() {
+                (sites, edges) = (all, further);
+            }
+        }
         let (nominated, _, _) = nominate(&mut open()?, Options::default(), Symbolizer::default(), &folder);
         let targets = matching(nominated, &sites);
         if let Some(answer) = self.provoke(&targets, &wanted, watched)? {

@@ -150,6 +150,17 @@ pub(crate) struct Sites {
     gone: [Option<Gone>; 2],
     /// Whether each place goes to the same memory each time.
     pub(crate) constant: bool,
+    /// Whether a side is on another line within its function than it was.
+    pub(crate) moved: bool,
+}
+
+/// Which lines are looked at, if no access is on that of the side.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Lines {
+    /// The nearest with such an access.
+    Nearest,
+    /// All of the function.
+    All,
 }
 
 /// Why a side has no place.
@@ -198,13 +209,15 @@ impl Visit for Collect {
 
 impl Sites {
     /// Reads a run for the sides of a race.
-    pub(crate) fn read(trace: &mut Trace, folder: &Path, wanted: &Wanted) -> Sites {
+    pub(crate) fn read(trace: &mut Trace, folder: &Path, wanted: &Wanted, lines: Lines) -> Sites {
         let mut collect = Collect::default();
         // A run that broke off shows what it shows.
         let _ = trace.drive_into(&mut collect);
         let tables = trace.tables();
         let mut finder = Finder { tables, resolver: Resolver::new(tables, folder), rows: &collect.rows };
-        let sides = [0, 1].map(|side| finder.side(&wanted.sides[side], wanted.variable.as_ref()));
+        let sides = [0, 1].map(|side| finder.side(&wanted.sides[side], wanted.variable.as_ref(), lines));
+        let moved = sides.iter().any(|(_, moved)| *moved);
+        let sides = sides.map(|(side, _)| side);
         let executed: HashSet<(String, u64)> =
             collect.rows.keys().filter_map(|way| finder.code(way.place)).collect();
         let gone = [0, 1].map(|side| {
@@ -212,7 +225,7 @@ impl Sites {
             missing.then(|| why_gone(tables, &wanted.sides[side], wanted.variable.as_ref(), &executed))
         });
         let constant = sides.iter().flatten().all(|site| is_constant(tables, site));
-        Sites { sides, gone, constant }
+        Sites { sides, gone, constant, moved }
     }
 
     /// The answer if a side has no place.
@@ -270,8 +283,14 @@ impl Finder<'_> {
     }
 
     /// The places of a side: those on the same line within the function if there are any, else
-    /// those on the same variable, else those on the nearest line.
-    fn side(&mut self, sought: &Sought, variable: Option<&(String, String)>) -> Vec<Site> {
+    /// those on the same variable, else those on the nearest line or on any. The second value says
+    /// that none is on the same line.
+    fn side(
+        &mut self,
+        sought: &Sought,
+        variable: Option<&(String, String)>,
+        lines: Lines,
+    ) -> (Vec<Site>, bool) {
         let mut found: Vec<(Option<i64>, Site)> = Vec::new();
         for (way, row) in self.rows {
             let Some(frame) = self.resolver.key(way.place, row.stack) else { continue };
@@ -288,14 +307,15 @@ impl Finder<'_> {
             _ => 0,
         };
         let nearest = found.iter().map(|(at, _)| distance(*at)).min().unwrap_or(0);
-        let all = nearest > 0 && variable.is_some();
+        let moved = nearest > 0;
+        let all = moved && (variable.is_some() || lines == Lines::All);
         let mut sites: Vec<Site> = found
             .into_iter()
             .filter(|(at, _)| all || distance(*at) == nearest)
             .map(|(_, site)| site)
             .collect();
         sites.sort_by(|one, other| (&one.module, one.offset).cmp(&(&other.module, other.offset)));
-        sites
+        (sites, moved)
     }
 
     /// Whether one of the addresses is in the variable.
@@ -335,9 +355,7 @@ fn is_constant(tables: &Tables, site: &Site) -> bool {
     let key = symbolizer.module(Path::new(&row.path), &row.build_id);
     let Some((function, _)) = symbolizer.code(key, site.offset).symbol.clone() else { return false };
     let calls = symbolizer.calls(key, &function).unwrap_or_default();
-    calls
-        .iter()
-        .any(|call| call.address == site.offset && matches!(call.argument, Some(Argument::Address(_))))
+    calls.iter().any(|call| call.address == site.offset && call.argument.is_some())
 }
 
 /// Looks into the program's code for a side that no run came to, or not on the memory in question.
@@ -369,7 +387,7 @@ fn why_gone(
                         *symbol != its.name || !(part.is_empty() || its_part.is_empty() || part == its_part)
                     })
                 }
-                (Some(_), Some(Argument::Stack)) => true,
+                (Some(_), Some(Argument::Stack | Argument::ThreadLocal)) => true,
                 _ => false,
             };
             let executed = executed.contains(&(file_name(&row.path).to_owned(), call.address));

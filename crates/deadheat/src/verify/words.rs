@@ -16,7 +16,10 @@ pub(super) fn judge(
     named: &dyn Fn(&Step) -> String,
     tries: u32,
 ) -> Answer {
-    let [one, other] = sites.sides.each_ref().map(|side| side.first().map_or("?", |site| &site.text));
+    let [one, other] = match targets.first() {
+        Some(target) => target.sides.each_ref().map(|side| &*side.place),
+        None => sites.sides.each_ref().map(|side| side.first().map_or("?", |site| &site.text)),
+    };
     let between = format!("the sides are now {one} and {other}");
     let free = edges.conflicts == 0 && targets.is_empty();
     if free && edges.both_atomic > 0 {

@@ -2,6 +2,8 @@
 //! check that goes the whole way from instrumentation to the report.
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
+pub(crate) mod hunting;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

@@ -37,36 +37,43 @@ const BUILT: &str = "built";
 
 /// Builds it natively, with TSan and through deadheat; tells how long each took.
 pub(crate) fn all(program: &Program, tools: &Tools, source: &Path, place: &Path) -> Outcome<String> {
-    let mut seconds = Vec::new();
-    for build in Build::ALL {
-        let folder = place.join(build.name());
-        make_folder(&folder)?;
-        let (copy, built) = (folder.join("source"), folder.join(BUILT));
-        let how = manner(program, tools, build);
-        if let Some(told) =
-            fs::read_to_string(&built).ok().and_then(|text| text.strip_prefix(&how).map(str::to_owned))
-        {
-            seconds.push(told);
-            continue;
-        }
-        let _ = fs::remove_file(&built);
-        if copy.exists() {
-            fs::remove_dir_all(&copy)
-                .map_err(|e| Stop::failed(format!("cannot remove {}: {e}", copy.display())))?;
-        }
-        let status = Command::new("cp").arg("-a").arg(source).arg(&copy).status();
-        if !status.is_ok_and(|status| status.success()) {
-            return Err(Stop::failed(format!("cannot copy {} to {}", source.display(), copy.display())));
-        }
-        let started = Instant::now();
-        for words in program.build {
-            step(program, tools, build, words, &folder)?;
-        }
-        let told = format!("{} {:.0} s", build.name(), started.elapsed().as_secs_f64());
-        write(&built, how + &told)?;
-        seconds.push(told);
+    let each = Build::ALL.map(|build| one(program, tools, build, source, place));
+    Ok(each.into_iter().collect::<Outcome<Vec<_>>>()?.join(", "))
+}
+
+/// Builds it in one way, in a folder named after that; tells how long it took.
+pub(crate) fn one(
+    program: &Program,
+    tools: &Tools,
+    build: Build,
+    source: &Path,
+    place: &Path,
+) -> Outcome<String> {
+    let folder = place.join(build.name());
+    make_folder(&folder)?;
+    let (copy, built) = (folder.join("source"), folder.join(BUILT));
+    let how = manner(program, tools, build);
+    if let Some(told) =
+        fs::read_to_string(&built).ok().and_then(|text| text.strip_prefix(&how).map(str::to_owned))
+    {
+        return Ok(told);
     }
-    Ok(seconds.join(", "))
+    let _ = fs::remove_file(&built);
+    if copy.exists() {
+        fs::remove_dir_all(&copy)
+            .map_err(|e| Stop::failed(format!("cannot remove {}: {e}", copy.display())))?;
+    }
+    let status = Command::new("cp").arg("-a").arg(source).arg(&copy).status();
+    if !status.is_ok_and(|status| status.success()) {
+        return Err(Stop::failed(format!("cannot copy {} to {}", source.display(), copy.display())));
+    }
+    let started = Instant::now();
+    for words in program.build {
+        step(program, tools, build, words, &folder)?;
+    }
+    let told = format!("{} {:.0} s", build.name(), started.elapsed().as_secs_f64());
+    write(&built, how + &told)?;
+    Ok(told)
 }
 
 /// All that makes one build differ from another.

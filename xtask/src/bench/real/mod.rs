@@ -5,6 +5,7 @@
 
 mod build;
 mod fetch;
+mod hunt;
 mod input;
 mod program;
 
@@ -20,6 +21,9 @@ use program::{PROGRAMS, Program};
 
 /// Fetches, builds and measures the programs that were asked for, and prints the tables.
 pub(crate) fn run(options: &Options) -> Outcome<()> {
+    if options.hunt {
+        return hunt::run(options);
+    }
     let tools = Tools::find(options)?;
     let folder = options.output.clone().unwrap_or_else(|| root().join("target/real"));
     make_folder(&folder)?;
