@@ -22,7 +22,7 @@ use core::sync::atomic::{AtomicU32, Ordering};
 
 use deadheat_core::access::{Access, Mode, Via};
 use deadheat_core::event::{BlockKind, Op};
-use deadheat_core::gate::{descriptor, head, verdict};
+use deadheat_core::gate::{descriptor, flag, head, verdict};
 
 pub(crate) use file::module_loaded;
 pub(crate) use filter::{FRAMES, MASK, TABLE, let_none_pass, passes};
