@@ -50,6 +50,14 @@ pub(crate) struct Sample {
     pub(crate) seed: u64,
 }
 
+impl Sample {
+    fn write(&self, words: &mut [u64]) {
+        words[head::SAMPLE] = self.sampling.every;
+        words[head::SAMPLE_DELAY] = nanoseconds(self.sampling.delay);
+        words[head::SAMPLE_SEED] = self.seed;
+    }
+}
+
 /// A module that codes speak of.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(crate) struct Module {
@@ -180,10 +188,8 @@ impl Plan {
         ] {
             words[at] = value;
         }
-        if let Some(Sample { sampling, seed }) = self.sample {
-            words[head::SAMPLE] = sampling.every;
-            words[head::SAMPLE_DELAY] = nanoseconds(sampling.delay);
-            words[head::SAMPLE_SEED] = seed;
+        if let Some(sample) = &self.sample {
+            sample.write(&mut words);
         }
         Ok(words)
     }
