@@ -14,7 +14,11 @@ type Chore = (&'static str, &'static str, fn(&[OsString]) -> ExitCode);
 
 const CHORES: &[Chore] = &[
     ("accept", "run acceptance lines at full count: watch [--list] [LINE…]", accept::run),
-    ("bench", "measure against native runs, TSan and RAPID: kernels, std, real", bench::run),
+    (
+        "bench",
+        "measure against native runs, TSan, RAPID and other ways: kernels, real, gate, hunt, std",
+        bench::run,
+    ),
     ("tidy", "check the rules of the house", tidy::run),
 ];
 

@@ -22,6 +22,8 @@ pub const MAX_TARGETS: usize = MAX_DESCRIPTORS / 2;
 pub const MAX_HELD: usize = 8;
 /// The longest spawn path of a thread, in numbers; deeper threads match no descriptor.
 pub const MAX_PATH: usize = 12;
+/// In the place of a target's number: the thread was held as a sample, for no target.
+pub const NO_TARGET: u64 = 0xffff;
 /// The most steps of a watched order, and the most code ranges of them.
 pub const MAX_STEPS: usize = 256;
 
@@ -61,7 +63,7 @@ pub mod head {
     pub const FLAGS: usize = 15;
     /// How long the order is kept at one place before it is given up, in nanoseconds.
     pub const PATIENCE: usize = 16;
-    /// Hold every this-many-th access instead of those that match (0: those that match).
+    /// Hold about every this-many-th plain access of each thread, whatever it is (0: none).
     pub const SAMPLE: usize = 17;
     /// Room for threads that take turns.
     pub const THREADS: usize = 18;
@@ -100,6 +102,10 @@ pub mod head {
     pub const TURNED: usize = 34;
     /// The side of the first target that is to be held before the other comes.
     pub const FIRST: usize = 35;
+    /// How long a sampled access is held at most, in nanoseconds.
+    pub const SAMPLE_DELAY: usize = 36;
+    /// What the choice of such accesses depends on.
+    pub const SAMPLE_SEED: usize = 37;
 
     /// Words of the head.
     pub const SIZE: usize = 64;
@@ -115,7 +121,8 @@ pub mod flag {
     pub const TRAP: u64 = 4;
     /// Wait for the other side as long as any thread could come, not only the one that is expected.
     pub const ANYBODY: u64 = 8;
-    /// Match code addresses alone: any thread, any stack, any ordinal.
+    /// Match code addresses alone: any thread, any stack, any ordinal. Each visit may be held, until
+    /// the target's bound is used up.
     pub const PLACES: u64 = 16;
     /// Follow calls and returns although no descriptor asks for call sites, so that the accesses
     /// found come with their stacks. (A recording follows them in any case.)
@@ -315,7 +322,7 @@ pub mod verdict {
 pub mod find {
     /// 1 once the record is whole.
     pub const WHOLE: usize = 0;
-    /// The target, and the side (0 or 1) that was held.
+    /// The target, or [`super::NO_TARGET`].
     pub const TARGET: usize = 1;
     /// The side that was held.
     pub const SIDE: usize = 2;
@@ -404,6 +411,8 @@ mod tests {
             FLAGS,
             PATIENCE,
             SAMPLE,
+            SAMPLE_DELAY,
+            SAMPLE_SEED,
             TAKEN,
             STARTED,
             FOUND,

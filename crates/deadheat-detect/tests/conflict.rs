@@ -36,6 +36,7 @@ const UNBOUNDED: Options = Options {
     per_range: 1 << 16,
     alone: 1 << 16,
     per_place: 1 << 16,
+    keep_fork_join: false,
 };
 
 fn nominate(events: &[Event], options: Options) -> Nomination {
@@ -400,6 +401,9 @@ fn what_fork_and_join_order_is_no_target() {
     ];
     assert_eq!(told(&events), []);
     assert_eq!(nominate(&events, Options::default()).dropped.fork_join, 2);
+    let all = nominate(&events, Options { keep_fork_join: true, ..Options::default() });
+    assert_eq!((all.targets.len(), all.dropped.fork_join), (2, 0));
+    assert!(all.targets.iter().all(|target| target.rank == Rank::NoCommonLock));
 }
 
 #[test]

@@ -36,7 +36,7 @@ pub(crate) enum Command {
     /// Run a program, write a trace
     Record(cmd::record::Args),
     /// Run a program again and again until conflicting accesses meet: proves races
-    Hunt(cmd::hunt::Args),
+    Hunt(Box<cmd::hunt::Args>),
     /// Join the parts of a hunt
     Merge(cmd::merge::Args),
     /// Find the races of a recorded run

@@ -6,6 +6,7 @@
 
 mod compare;
 mod gate;
+mod hunt;
 mod kernels;
 mod measure;
 mod options;
@@ -54,6 +55,7 @@ const USAGE: &str = "\
 usage: cargo xtask bench [kernels] [OPTIONS]   our own kernels: native, TSan, deadheat
        cargo xtask bench real [OPTIONS]        pigz, pbzip2, xz, zstd, leveldb from source packages
        cargo xtask bench gate [OPTIONS]        our kernels provoked with nothing hit, beside hooks that only return
+       cargo xtask bench hunt [OPTIONS]        the racy programs of spec/hunts, hunted in several ways
        cargo xtask bench std [OPTIONS]         `hb` on a large STD text, beside RAPID
 
   --pairs N         rounds of each comparison (default 7)
@@ -73,7 +75,10 @@ real:
 std:
   --events N        size of the generated trace (default 1000000)
   --generator PATH  the script that makes the trace: PATH -n EVENTS -t THREADS --seed S -o FILE
-  --rapid COMMAND   command line of RAPID's FastTrack, `{}` stands for the trace";
+  --rapid COMMAND   command line of RAPID's FastTrack, `{}` stands for the trace
+hunt (--pairs is the number of hunts in each way):
+  --ways 'A B'      hunt, places, sample:N[,TIME], no-drops, no-ranking: as `deadheat hunt` does it, matching
+                    places alone, sampling as long as hunt takes, without drops, without ranking";
 
 /// Runs the chore.
 pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
@@ -97,6 +102,7 @@ fn dispatch(options: Options) -> Outcome<()> {
         }
         "kernels" => kernels::run(&options),
         "gate" => gate::run(&options),
+        "hunt" => hunt::run(&options),
         "real" => real::run(&options),
         "std" => std_text::run(&options),
         other => Err(Stop::usage(format!("no bench is called {other}\n{USAGE}"))),

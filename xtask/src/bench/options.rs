@@ -8,7 +8,7 @@ use super::{Outcome, Stop};
 
 /// What is measured, and how.
 pub(crate) struct Options {
-    /// `kernels`, `gate`, `real`, `std` or `help`.
+    /// `kernels`, `gate`, `hunt`, `real`, `std` or `help`.
     pub(crate) subject: String,
     /// Rounds of each comparison.
     pub(crate) pairs: usize,
@@ -40,6 +40,8 @@ pub(crate) struct Options {
     pub(crate) generator: Option<PathBuf>,
     /// RAPID's command line.
     pub(crate) rapid: Option<String>,
+    /// Ways of hunting.
+    pub(crate) ways: Option<String>,
 }
 
 impl Options {
@@ -62,6 +64,7 @@ impl Options {
             events: 1_000_000,
             generator: None,
             rapid: None,
+            ways: None,
         };
         let mut words = arguments.iter().map(|word| word.to_string_lossy().into_owned());
         let mut first = true;
@@ -97,6 +100,7 @@ impl Options {
             "--output" => self.output = Some(value.into()),
             "--generator" => self.generator = Some(value.into()),
             "--rapid" => self.rapid = Some(value),
+            "--ways" => self.ways = Some(value),
             _ => return Err(Stop::usage(format!("no option is called {option}; see --help"))),
         }
         Ok(())

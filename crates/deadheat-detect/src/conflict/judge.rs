@@ -40,6 +40,7 @@ pub(super) struct Judge<'a> {
     pub(super) sites: &'a [Site],
     pub(super) pairs: &'a mut Pairs,
     pub(super) drops: &'a mut Drops,
+    pub(super) keep_fork_join: bool,
     pub(super) blocks: &'a Blocks,
     pub(super) locks: &'a LockTable,
 }
@@ -106,7 +107,10 @@ impl Judge<'_> {
                 return self.pairs.settle(key);
             }
         } else {
-            if ordered && self.family_seen.get(site.who.family_slot) >= rep.family_clock {
+            if ordered
+                && !self.keep_fork_join
+                && self.family_seen.get(site.who.family_slot) >= rep.family_clock
+            {
                 return self.drops.fork_join.count(key);
             }
             if site.place == PlaceId::UNKNOWN || self.place == PlaceId::UNKNOWN {

@@ -61,11 +61,20 @@ pub struct Options {
     pub alone: usize,
     /// At most so many of these of one thread at one place with the same bytes.
     pub per_place: usize,
+    /// Pairs that fork and join alone order are kept, too: a comparison, since none of them races.
+    pub keep_fork_join: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { targets_per_places: 16, choice: 2, per_range: 32, alone: 16, per_place: 4 }
+        Self {
+            targets_per_places: 16,
+            choice: 2,
+            per_range: 32,
+            alone: 16,
+            per_place: 4,
+            keep_fork_join: false,
+        }
     }
 }
 
@@ -80,6 +89,7 @@ pub struct Conflict {
     shadow: Shadow,
     pairs: Pairs,
     drops: Drops,
+    keep_fork_join: bool,
     targets_per_places: usize,
     /// The position of the next event.
     at: u64,
@@ -103,7 +113,7 @@ impl Conflict {
     /// A fresh nomination.
     #[must_use]
     pub fn new(options: Options) -> Self {
-        let Options { targets_per_places, choice, per_range, alone, per_place } = options;
+        let Options { targets_per_places, choice, per_range, alone, per_place, keep_fork_join } = options;
         Self {
             order: Order::default(),
             family: Threads::default(),
@@ -112,6 +122,7 @@ impl Conflict {
             shadow: Shadow::new(Limits { per_range, alone, per_place }),
             pairs: Pairs::new(targets_per_places * choice),
             drops: Drops::default(),
+            keep_fork_join,
             targets_per_places,
             at: 0,
         }
@@ -199,6 +210,7 @@ impl Conflict {
             sites: &self.classes.sites,
             pairs: &mut self.pairs,
             drops: &mut self.drops,
+            keep_fork_join: self.keep_fork_join,
             blocks: &self.blocks,
             locks: &self.order.locks,
         });

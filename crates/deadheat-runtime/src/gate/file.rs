@@ -81,6 +81,11 @@ pub(super) fn flags() -> u64 {
     head_word(head::FLAGS).load(Ordering::Relaxed)
 }
 
+/// Whether code addresses alone are matched, at each of their visits.
+pub(super) fn places_alone() -> bool {
+    flags() & flag::PLACES != 0
+}
+
 /// Nanoseconds since the start of the run.
 pub(super) fn now() -> u64 {
     sys::monotonic().wrapping_sub(head_word(head::STARTED).load(Ordering::Relaxed))
@@ -225,6 +230,14 @@ pub(super) fn decide(t: usize, what: u64) {
     target_word(t, target::VERDICT).store(what, Ordering::Release);
     let left = head_word(head::OPEN).fetch_sub(1, Ordering::Relaxed);
     debug_assert!(left > 0 && what != verdict::OPEN, "a target is decided once");
+}
+
+/// Decides a target that did not meet at this visit. Where places alone count, the next visit is as
+/// good as this one, and the target stays open.
+pub(super) fn decide_unless_places(t: usize, what: u64) {
+    if !places_alone() {
+        decide(t, what);
+    }
 }
 
 /// Ends the program if all is decided and nothing else is wanted of it.

@@ -11,7 +11,7 @@ use core::cell::Cell;
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
-use deadheat_core::gate::{MAX_HELD, descriptor, flag, head, note, target, verdict};
+use deadheat_core::gate::{MAX_HELD, NO_TARGET, descriptor, flag, head, note, target, verdict};
 
 use super::file::{self, descriptor_word, target_word};
 use super::park::Park;
@@ -97,9 +97,39 @@ impl Slot {
         self.since.load(Ordering::Relaxed)
     }
 
+    /// One in which nobody is held. Under the lock.
+    fn unused() -> Option<&'static Slot> {
+        SLOTS.iter().find(|slot| slot.park.is_free())
+    }
+
+    /// Holds the thread, which waits next. Under the lock.
+    fn fill(&self, thread: *mut Thread, coming: &Coming, (t, side): (usize, usize), since: u64) {
+        self.target.store(t as u32, Ordering::Relaxed);
+        self.side.store(side as u32, Ordering::Relaxed);
+        self.coming.store((&raw const *coming).cast_mut(), Ordering::Relaxed);
+        self.first.store(coming.access.address, Ordering::Relaxed);
+        self.end.store(coming.access.end(), Ordering::Relaxed);
+        self.since.store(since, Ordering::Relaxed);
+        self.turns.store(turns::count(), Ordering::Relaxed);
+        self.thread.store(thread, Ordering::Release);
+        self.park.take();
+        TAKEN.fetch_add(1, Ordering::AcqRel);
+        filter::watch(true);
+    }
+
+    /// Holds the thread no more. Under the lock.
+    fn empty(&self) {
+        self.thread.store(null_mut(), Ordering::Release);
+        if TAKEN.fetch_sub(1, Ordering::AcqRel) == 1 {
+            filter::watch(false);
+        }
+    }
+
     /// Until when the thread is held.
     fn until(&self) -> u64 {
-        self.since() + target_word(self.aim().0, target::BOUND).load(Ordering::Relaxed)
+        let of_target = |index| target_word(self.aim().0, index).load(Ordering::Relaxed);
+        // Where places alone count, earlier visits have used up some of the time.
+        self.since() + of_target(target::BOUND).saturating_sub(of_target(target::WAITED))
     }
 
     /// How many turns were over when it was held and are now, as a word of the file.
@@ -199,27 +229,16 @@ impl Arrival<'_> {
         if living < 2 {
             // Nobody else is there to come.
             target_word(t, target::DELAY).store(0, Ordering::Relaxed);
-            file::decide(t, verdict::QUIESCENT);
+            file::decide_unless_places(t, verdict::QUIESCENT);
             return None;
         }
-        let free = SLOTS.iter().find(|slot| slot.park.is_free());
         let held = TAKEN.load(Ordering::Relaxed) as usize;
-        let Some(slot) = free.filter(|_| held + 2 <= living && !crosses(self.thread, 2 * t + 1 - side))
-        else {
-            file::decide(t, verdict::BUSY);
+        let crosses = !file::places_alone() && crosses(self.thread, 2 * t + 1 - side);
+        let Some(slot) = Slot::unused().filter(|_| held + 2 <= living && !crosses) else {
+            file::decide_unless_places(t, verdict::BUSY);
             return None;
         };
-        slot.target.store(t as u32, Ordering::Relaxed);
-        slot.side.store(side as u32, Ordering::Relaxed);
-        slot.coming.store((&raw const *self.coming).cast_mut(), Ordering::Relaxed);
-        slot.first.store(self.coming.access.address, Ordering::Relaxed);
-        slot.end.store(self.coming.access.end(), Ordering::Relaxed);
-        slot.since.store(self.since, Ordering::Relaxed);
-        slot.turns.store(turns::count(), Ordering::Relaxed);
-        slot.thread.store(self.thread, Ordering::Release);
-        slot.park.take();
-        TAKEN.fetch_add(1, Ordering::AcqRel);
-        filter::watch(true);
+        slot.fill(self.thread, self.coming, self.aim, self.since);
         target_word(t, target::HELD).store(side as u64 + 1, Ordering::Relaxed);
         Some(slot)
     }
@@ -262,10 +281,7 @@ impl Arrival<'_> {
                 file::note(u64::from(why), self.aim, self.thread, self.coming.pc);
             }
             target_word(t, target::HELD).store(0, Ordering::Relaxed);
-            slot.thread.store(null_mut(), Ordering::Release);
-            if TAKEN.fetch_sub(1, Ordering::AcqRel) == 1 {
-                filter::watch(false);
-            }
+            slot.empty();
         });
         result
     }
@@ -286,10 +302,30 @@ impl Arrival<'_> {
             if what == verdict::QUIESCENT {
                 target_word(t, target::DELAY).store(self.locked(), Ordering::Relaxed);
             }
-            file::decide(t, what);
+            match what {
+                verdict::NONE => file::decide(t, what),
+                _ => file::decide_unless_places(t, what),
+            }
         }
         why as u32
     }
+}
+
+/// Holds a thread before an access for so many nanoseconds, or until a signal comes, for no target:
+/// what conflicts with it meanwhile is seen by the watch rule.
+pub(super) fn sample(thread: *mut Thread, coming: &Coming, delay: u64) {
+    let quiet = sys::Quiet::new();
+    LOCK.acquire();
+    let Some(slot) = Slot::unused() else { return LOCK.release() };
+    slot.fill(thread, coming, (NO_TARGET as usize, 0), file::now());
+    LOCK.release();
+    let until = slot.since() + delay;
+    let rest = || until.checked_sub(file::now());
+    let look = || {
+        let over = quiet.is_wanted() || file::now() >= until;
+        over.then_some(note::FREED_BY_TIME as u32)
+    };
+    slot.park.wait(&LOCK, rest, look, |_| slot.empty());
 }
 
 /// Whether of all held threads that of this slot is freed first. Under the lock.

@@ -38,6 +38,10 @@ pub(super) fn meet(slot: &'static Slot, thread: *mut Thread, coming: &Coming) {
     let (t, side) = slot.aim();
     let Some((held, first)) = slot.waiting() else { return LOCK.release() };
     let race = conflict(first, coming);
+    if !race && file::places_alone() {
+        // The next visit is as good as this one, and may be the other half of a copy.
+        return LOCK.release();
+    }
     let time = file::now();
     for (at, who, what) in [(side, held, first), (1 - side, thread, coming)] {
         let put = |index, value| {

@@ -13,6 +13,7 @@ mod hold;
 mod meet;
 mod order;
 mod park;
+mod sample;
 mod turns;
 mod watch;
 mod who;
@@ -77,7 +78,7 @@ pub(crate) fn open(path: &core::ffi::CStr, filtered: bool) -> bool {
     if !file::map(path) {
         return false;
     }
-    filter::set_idle(filtered && !turns::kept());
+    filter::set_idle(filtered && !turns::kept() && !sample::wanted());
     filter::want_frames(file::wants_frames());
     turns::open();
     PARTS.store(u32::from(file::flags() & flag::PARTS != 0), Ordering::Relaxed);
@@ -104,6 +105,10 @@ pub(crate) unsafe fn before(thread: *mut Thread, coming: &Coming) {
     if filter::armed(coming.pc) {
         meet_descriptors(thread, coming);
     }
+    if sample::wanted() {
+        // SAFETY: the caller's promise.
+        unsafe { sample::turn(thread, coming) };
+    }
 }
 
 /// As [`before`], for an access without a compare-exchange.
@@ -118,7 +123,7 @@ pub(crate) unsafe fn before_access(thread: *mut Thread, pc: u64, access: Access)
 /// Algorithm 4, lines 3 to 9: counts the access for each descriptor that it matches.
 fn meet_descriptors(thread: *mut Thread, coming: &Coming) {
     let count = head_word(head::DESCRIPTORS).load(Ordering::Relaxed) as usize;
-    let places = file::flags() & flag::PLACES != 0;
+    let places = file::places_alone();
     for d in 0..count {
         if file::code_of(d) != coming.pc {
             continue;

@@ -3,7 +3,7 @@
 
 use core::sync::atomic::Ordering;
 
-use deadheat_core::gate::{access, descriptor, find, flag, head, note};
+use deadheat_core::gate::{NO_TARGET, access, descriptor, find, flag, head, note};
 
 use super::file::{self, descriptor_word, find_word, head_word};
 use super::hold::{SLOTS, Slot};
@@ -28,7 +28,10 @@ pub(super) fn look(thread: *mut Thread, coming: &Coming) {
 fn compare(slot: &Slot, thread: *mut Thread, coming: &Coming) {
     let (t, side) = slot.aim();
     let Some((held, first)) = slot.waiting() else { return };
-    if held == thread || !meet::conflict(first, coming) || is_expected(thread, coming, 2 * t + 1 - side) {
+    if held == thread || !meet::conflict(first, coming) {
+        return;
+    }
+    if t as u64 != NO_TARGET && is_expected(thread, coming, 2 * t + 1 - side) {
         return;
     }
     let count = head_word(head::FOUND).load(Ordering::Relaxed) as usize;
@@ -53,10 +56,13 @@ fn compare(slot: &Slot, thread: *mut Thread, coming: &Coming) {
 
 /// Whether the access is the very one that is waited for: the target itself will be decided by it.
 fn is_expected(thread: *mut Thread, coming: &Coming, d: usize) -> bool {
+    if file::code_of(d) != coming.pc {
+        return false;
+    }
     // SAFETY: the calling thread's own state.
     let (matches, count) = unsafe { (who::matches(thread, d), u64::from((*thread).seat.counts[d])) };
     let ordinal = descriptor_word(d, descriptor::ORDINAL).load(Ordering::Relaxed);
-    file::code_of(d) == coming.pc && matches && (ordinal == 0 || count + 1 == ordinal)
+    file::places_alone() || matches && (ordinal == 0 || count + 1 == ordinal)
 }
 
 /// Whether a find of these two places is there already.

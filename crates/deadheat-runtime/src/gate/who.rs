@@ -53,6 +53,8 @@ pub(crate) struct Seat {
     pub(crate) locked_in: u32,
     locks_len: AtomicU32,
     locks: [AtomicU64; access::MAX_LOCKS],
+    /// Which of its accesses are held as samples.
+    pub(super) draws: super::sample::Draws,
     /// C: how many accesses matched each descriptor.
     pub(crate) counts: [u32; MAX_DESCRIPTORS],
 }

@@ -1,6 +1,7 @@
 //! `deadheat hunt`: watches a run, nominates the pairs that conflict, and re-runs the program
 //! until each pair has met or was tried often enough.
 
+use std::collections::HashSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -18,8 +19,9 @@ use crate::hunt::folder::{self, Folder, Settings};
 use crate::hunt::gate::Gate;
 use crate::hunt::gatefile::Plan;
 use crate::hunt::log::{self, Line, Log, Watched};
+use crate::hunt::manner::Manner;
 use crate::hunt::nominate::{Nominated, nominate};
-use crate::hunt::plan::{Scheduler, TRIES};
+use crate::hunt::plan::TRIES;
 use crate::hunt::progress::Advice;
 use crate::hunt::proof::Teller;
 use crate::hunt::targets::{self, Part, Target};
@@ -34,7 +36,7 @@ const LONG: Duration = Duration::from_secs(20);
 /// The part of the budget that the watched run may take: the rest is for re-runs.
 const PART_OF_BUDGET: u32 = 2;
 /// What a hunt keeps in its folder; `--resume` goes on with it as it is.
-const OF_A_NEW_HUNT: [&str; 11] = [
+const OF_A_NEW_HUNT: [&str; 14] = [
     "output",
     "targets",
     "partition",
@@ -46,6 +48,9 @@ const OF_A_NEW_HUNT: [&str; 11] = [
     "teardown",
     "order",
     "no_fold_memory",
+    "by",
+    "matching",
+    "without",
 ];
 
 /// What to hunt, and how.
@@ -103,6 +108,8 @@ pub(crate) struct Args {
     #[command(flatten)]
     order: order::Options,
     #[command(flatten)]
+    manner: Manner,
+    #[command(flatten)]
     telling: Telling,
     /// The program and its arguments
     #[arg(last = true, required_unless_present = "resume", value_name = "PROG")]
@@ -130,6 +137,7 @@ impl Args {
             no_fold_memory: false,
             show_output: false,
             order: order::Options::default(),
+            manner: Manner::default(),
             telling,
             command: vec![program.into()],
         }
@@ -180,8 +188,7 @@ pub(crate) fn run(args: &Args, common: &Common) -> Result<Exit, Failure> {
     };
     let Begun { folder, settings, targets, lines, teller, program } = begun;
     let watched = told::watched(&lines).cloned().unwrap_or_default();
-    let mut scheduler =
-        Scheduler::new(Duration::from_secs_f64(watched.seconds), settings.tries, settings.seed);
+    let mut scheduler = settings.scheduler(Duration::from_secs_f64(watched.seconds));
     told::replay(&mut scheduler, &targets, &lines);
     let limits = Limits {
         until,
@@ -269,17 +276,52 @@ fn begin(args: &Args, warden: &Warden, common: &Common) -> Result<Begun, Failure
         setup: args.setup.clone(),
         teardown: args.teardown.clone(),
         no_fold_memory: args.no_fold_memory,
+        manner: args.manner.clone(),
     };
+    check_end(&settings, args)?;
     let order = Order::read(&args.order, &program)?;
     let folder = Folder::make(&args.output, &settings)?;
     folder.keep_input(common)?;
     let first = watch(args, &settings, &folder, order.as_ref(), warden, common)?;
     let mut trace = Trace::open(folder.trace()).map_err(|error| Failure::input(error.to_string()))?;
-    let (nominated, symbolizer, broken) = nominate(&mut trace, Symbolizer::default(), &settings.folder);
+    let (nominated, symbolizer, broken) = nominated(&mut trace, &settings);
     if let Some(broken) = broken {
         anstream::eprintln!("deadheat: {broken}; hunting what was read before that");
     }
-    let targets = match &args.targets {
+    let targets = chosen(args, &settings, &nominated, &trace)?;
+    targets::write_file(&targets, &folder.targets())?;
+    let line = Line::Watch(Box::new(watched_line(&trace, &nominated, &settings, first)));
+    Log::open(&folder.runs())?.add(&line)?;
+    let teller = Teller::new(trace.into_tables(), symbolizer, &settings.folder);
+    Ok(Begun { folder, settings, targets, lines: vec![line], teller, program })
+}
+
+/// A sampler never ends by itself.
+fn check_end(settings: &Settings, args: &Args) -> Result<(), Failure> {
+    if settings.manner.sampling().is_some() && args.budget.is_none() && args.max_runs.is_none() {
+        return Err(Failure::usage("a sampler never ends by itself: give --max-runs or --budget"));
+    }
+    Ok(())
+}
+
+/// What the watched run nominates; nothing if samples are held instead.
+fn nominated(trace: &mut Trace, settings: &Settings) -> (Nominated, Symbolizer, Option<Failure>) {
+    let symbolizer = Symbolizer::default();
+    if settings.manner.sampling().is_none() {
+        return nominate(trace, settings.manner.nomination(), symbolizer, &settings.folder);
+    }
+    let broken = trace.drive(|_| {}).err().map(|error| Failure::input(error.to_string()));
+    (Nominated::default(), symbolizer, broken)
+}
+
+/// The targets to hunt.
+fn chosen(
+    args: &Args,
+    settings: &Settings,
+    nominated: &Nominated,
+    trace: &Trace,
+) -> Result<Vec<Target>, Failure> {
+    let mut targets = match &args.targets {
         Some(path) => {
             let targets = targets::read(path, false)?;
             targets::check_build(&targets, path, &trace.tables().modules)?;
@@ -287,13 +329,13 @@ fn begin(args: &Args, warden: &Warden, common: &Common) -> Result<Begun, Failure
         }
         None => nominated.targets.clone(),
     };
+    if settings.manner.places_alone() {
+        let mut groups = HashSet::new();
+        targets.retain(|target| groups.insert(target.group.clone()));
+    }
     let part = settings.part()?;
-    let targets: Vec<Target> = targets.into_iter().filter(|target| part.has(target)).collect();
-    targets::write_file(&targets, &folder.targets())?;
-    let line = Line::Watch(Box::new(watched_line(&trace, &nominated, &settings, first)));
-    Log::open(&folder.runs())?.add(&line)?;
-    let teller = Teller::new(trace.into_tables(), symbolizer, &settings.folder);
-    Ok(Begun { folder, settings, targets, lines: vec![line], teller, program })
+    targets.retain(|target| part.has(target));
+    Ok(targets)
 }
 
 /// What became of the watched run.
@@ -420,6 +462,7 @@ fn watched_line(trace: &Trace, nominated: &Nominated, settings: &Settings, first
 /// Takes up a hunt that was ended.
 fn resume(path: &Path, args: &Args, common: &Common) -> Result<Begun, Failure> {
     let (folder, settings) = Folder::open(path)?;
+    check_end(&settings, args)?;
     if !args.command.is_empty() && args.command != settings.command {
         return Err(Failure::usage(format!(
             "{} hunts another program or other arguments; leave them out to go on",

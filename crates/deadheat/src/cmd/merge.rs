@@ -9,7 +9,6 @@ use crate::cmd::hunt::Telling;
 use crate::exit::{Context, Exit, Failure};
 use crate::hunt::folder::{Folder, Settings};
 use crate::hunt::log::{self, Line, Log};
-use crate::hunt::plan::Scheduler;
 use crate::hunt::targets::{self, Target, file_name};
 use crate::hunt::told;
 
@@ -55,7 +54,7 @@ pub(crate) fn run(args: &Args, common: &Common) -> Result<Exit, Failure> {
         std::fs::copy(&trace, folder.trace()).context(|| format!("cannot copy {}", trace.display()))?;
     }
     let watched = told::watched(&lines).map_or(0.0, |watched| watched.seconds);
-    let mut scheduler = Scheduler::new(Duration::from_secs_f64(watched), settings.tries, settings.seed);
+    let mut scheduler = settings.scheduler(Duration::from_secs_f64(watched));
     told::replay(&mut scheduler, &targets, &lines);
     let mut report = told::report(&scheduler, &lines);
     report.summary.notes.extend(missing(&parts)?);

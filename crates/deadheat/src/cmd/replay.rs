@@ -77,7 +77,11 @@ fn bound(witness: &Witness) -> Duration {
 
 fn flags(witness: &Witness) -> u64 {
     let set = |name: &str, flag| if witness.flags.iter().any(|known| known == name) { flag } else { 0 };
-    flag::WATCH | flag::CALLS | set("anybody", flag::ANYBODY) | set("parts", flag::PARTS)
+    flag::WATCH
+        | flag::CALLS
+        | set("anybody", flag::ANYBODY)
+        | set("parts", flag::PARTS)
+        | set("places", flag::PLACES)
 }
 
 /// Runs the program until the two have met, as often as asked.

@@ -181,7 +181,7 @@ impl Met<'_> {
         let mut races = Vec::new();
         for (index, state) in self.outcome.targets.iter().enumerate() {
             if let (Verdict::Race, [Some(first), Some(second)]) = (state.verdict, &state.found) {
-                races.push(teller.race(&meeting(index, None, state.moments, [first, second])));
+                races.push(teller.race(&meeting(Some(index), None, state.moments, [first, second])));
             }
         }
         for find in &self.outcome.finds {

@@ -13,7 +13,7 @@ use deadheat_report::model::Race;
 use deadheat_trace::Trace;
 
 use super::folder::{Folder, Settings, copy_tree};
-use super::gatefile::{Armed, Plan};
+use super::gatefile::{Armed, Plan, Sample};
 use super::log::{Line, Log, Provoked, Tried};
 use super::outcome::{self, Outcome};
 use super::plan::{Answer, Batch, Scheduler, Try, Verdict};
@@ -117,7 +117,7 @@ impl Hunt<'_> {
         };
         loop {
             while !work.stopping && work.pool.len() < self.limits.jobs && self.may_start(&work) {
-                let Some(batch) = self.scheduler.next() else { break };
+                let Some(batch) = self.next() else { break };
                 if let Err(failure) = self.start(&mut work, batch) {
                     work.failure.get_or_insert(failure);
                     work.stop();
@@ -143,6 +143,11 @@ impl Hunt<'_> {
         }
         let signal = work.pool.interrupted().map(|signal| 128_u8.wrapping_add(signal as u8));
         work.failure.map_or(Ok(signal), Err)
+    }
+
+    /// What the next run is to try; a sampler tries nothing in particular, without an end.
+    fn next(&mut self) -> Option<Batch> {
+        if self.settings.manner.sampling().is_some() { Some(Batch::default()) } else { self.scheduler.next() }
     }
 
     fn may_start(&self, work: &Work) -> bool {
@@ -171,7 +176,7 @@ impl Hunt<'_> {
         self.monitored += u64::from(monitored);
         let flags = flags(batch.anybody, monitored) | self.settings.flags();
         let trace = folder.join("run");
-        let plan = self.plan(&batch, &armed, flags)?;
+        let plan = Plan { sample: self.sample(number), ..self.plan(&batch, &armed, flags)? };
         let mut gate = trace.clone().into_os_string();
         gate.push(deadheat_core::gate::ENDING);
         plan.write(Path::new(&gate))?;
@@ -216,6 +221,12 @@ impl Hunt<'_> {
         }
         let modules = self.teller.modules();
         Ok(Plan { modules, targets: rows, flags, finds: FINDS, notes: NOTES, turns: true, ..Plan::default() })
+    }
+
+    /// What a sampler holds in a run.
+    fn sample(&self, run: u64) -> Option<Sample> {
+        let seed = self.settings.seed << 32 ^ run;
+        self.settings.manner.sampling().map(|sampling| Sample { sampling, seed })
     }
 
     /// The folder that a run works in.
@@ -327,13 +338,13 @@ impl Hunt<'_> {
             seconds: ended.took.as_secs_f64(),
             ..Provoked::default()
         };
-        let meeting = |target: usize, held, moments, found| Meeting {
+        let meeting = |target: Option<usize>, held, moments, found| Meeting {
             run: ended.key,
             flags: flight.flags,
             outcome,
             armed: &flight.armed,
             target,
-            bound_ms: milliseconds(flight.batch.tries[target].bound),
+            bound_ms: target.map_or(0.0, |number| milliseconds(flight.batch.tries[number].bound)),
             held,
             moments,
             found,
@@ -344,7 +355,8 @@ impl Hunt<'_> {
             if verdict == Verdict::Race
                 && let [Some(first), Some(second)] = &state.found
             {
-                line.races.push(self.teller.race(&meeting(index, None, state.moments, [first, second])));
+                let meeting = meeting(Some(index), None, state.moments, [first, second]);
+                line.races.push(self.teller.race(&meeting));
             }
             line.targets.push(Tried {
                 id: flight.armed[index].id.clone(),
@@ -365,9 +377,8 @@ impl Hunt<'_> {
         line.races.iter().filter_map(told::group_of).for_each(|group| self.scheduler.prove(group));
         if let Some(cause) = finding::cause(ended, outcome, self.watched.0) {
             let stories = (0..outcome.targets.len()).map(|index| {
-                let mut told = meeting(index, None, Moments::default(), [finding::nowhere(); 2]);
-                told.bound_ms = milliseconds(flight.batch.tries[index].bound);
-                self.teller.story(&told)
+                let nowhere = [finding::nowhere(); 2];
+                self.teller.story(&meeting(Some(index), None, Moments::default(), nowhere))
             });
             let stories: Vec<Vec<String>> = stories.collect();
             line.findings.push(finding::tell(&cause, &line, &stories));
@@ -380,8 +391,10 @@ impl Hunt<'_> {
         // A re-run that was cut or crashed leaves what can be read; one that cannot be read
         // teaches nothing.
         let Ok(mut trace) = Trace::open(trace) else { return Ok(()) };
+        let options = self.settings.manner.nomination();
         let symbolizer = self.teller.symbolizer().take().unwrap_or_default();
-        let (nominated, symbolizer, _) = nominate::nominate(&mut trace, symbolizer, &self.settings.folder);
+        let (nominated, symbolizer, _) =
+            nominate::nominate(&mut trace, options, symbolizer, &self.settings.folder);
         *self.teller.symbolizer() = Some(symbolizer);
         let mut of_known: HashMap<String, usize> = HashMap::new();
         let mut new = Vec::new();
@@ -391,7 +404,8 @@ impl Hunt<'_> {
             }
             let many = of_known.entry(target.group.clone()).or_insert(0);
             *many += 1;
-            if self.scheduler.has_group(&target.group) && *many > NEW_OF_KNOWN {
+            let most = if self.settings.manner.places_alone() { 0 } else { NEW_OF_KNOWN };
+            if self.scheduler.has_group(&target.group) && *many > most {
                 continue;
             }
             new.push(target);

@@ -9,6 +9,8 @@ use std::time::Duration;
 use deadheat_core::gate::flag;
 use serde::{Deserialize, Serialize};
 
+use super::manner::Manner;
+use super::plan::Scheduler;
 use super::progress::Advice;
 use super::targets::Part;
 use crate::args::Common;
@@ -51,16 +53,22 @@ pub(crate) struct Settings {
     pub(crate) teardown: Option<String>,
     /// Whether memory functions are seen inside.
     pub(crate) no_fold_memory: bool,
+    /// What is done otherwise than usual.
+    pub(crate) manner: Manner,
 }
 
 impl Settings {
     /// The flags that every run's gate file has.
     pub(crate) fn flags(&self) -> u64 {
-        if self.no_fold_memory { flag::PARTS } else { 0 }
+        self.manner.flags() | if self.no_fold_memory { flag::PARTS } else { 0 }
     }
-}
 
-impl Settings {
+    /// The schedule of this hunt, without targets.
+    pub(crate) fn scheduler(&self, watched: Duration) -> Scheduler {
+        let scheduler = Scheduler::new(watched, self.tries, self.seed);
+        if self.manner.ranks() { scheduler } else { scheduler.without_ranks() }
+    }
+
     /// The part of the targets that is hunted.
     pub(crate) fn part(&self) -> Result<Part, Failure> {
         let part = self.partition.as_deref().map(str::parse).transpose();

@@ -9,6 +9,7 @@ use deadheat_core::gate::{
     self, FOREIGN, MAX_PATH, NAMED, code, descriptor, head, module, range, target, thread,
 };
 
+use super::manner::Sampling;
 use super::turns::{self, Delay, Order};
 use crate::exit::{Context, Failure};
 
@@ -28,8 +29,8 @@ pub(crate) struct Plan {
     pub(crate) flags: u64,
     /// How long the order is kept at one place before it is given up.
     pub(crate) patience: Duration,
-    /// Hold every this-many-th access instead of those that match (0: those that match).
-    pub(crate) sample: u64,
+    /// Which accesses to hold beside those that match.
+    pub(crate) sample: Option<Sample>,
     /// Room for finds of the watch rule.
     pub(crate) finds: usize,
     /// Room for notes.
@@ -38,6 +39,23 @@ pub(crate) struct Plan {
     pub(crate) turns: bool,
     /// The order of turns to keep, if there are any in it.
     pub(crate) order: Order,
+}
+
+/// Accesses that are held by chance.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Sample {
+    /// About every so-many-th, and for how long at most.
+    pub(crate) sampling: Sampling,
+    /// What the choice depends on.
+    pub(crate) seed: u64,
+}
+
+impl Sample {
+    fn write(&self, words: &mut [u64]) {
+        words[head::SAMPLE] = self.sampling.every;
+        words[head::SAMPLE_DELAY] = nanoseconds(self.sampling.delay);
+        words[head::SAMPLE_SEED] = self.seed;
+    }
 }
 
 /// A module that codes speak of.
@@ -159,7 +177,6 @@ impl Plan {
             (head::NOTES_AT, notes as u64),
             (head::FLAGS, self.flags),
             (head::PATIENCE, nanoseconds(self.patience)),
-            (head::SAMPLE, self.sample),
             (head::THREADS, most_threads as u64),
             (head::THREADS_AT, threads as u64),
             (head::TURNS, most_turns as u64),
@@ -170,6 +187,9 @@ impl Plan {
             (head::FIRST, self.order.first as u64),
         ] {
             words[at] = value;
+        }
+        if let Some(sample) = &self.sample {
+            sample.write(&mut words);
         }
         Ok(words)
     }

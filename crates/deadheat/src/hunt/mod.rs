@@ -14,6 +14,7 @@ pub(crate) mod folder;
 pub(crate) mod gate;
 pub(crate) mod gatefile;
 pub(crate) mod log;
+pub(crate) mod manner;
 pub(crate) mod nominate;
 pub(crate) mod outcome;
 pub(crate) mod plan;

@@ -39,10 +39,11 @@ pub(crate) struct Nominated {
 /// what was wrong.
 pub(crate) fn nominate(
     trace: &mut Trace,
+    options: Options,
     symbolizer: Symbolizer,
     folder: &Path,
 ) -> (Nominated, Symbolizer, Option<Failure>) {
-    let mut watch = Watch { conflict: Conflict::new(Options::default()), hidden_calls: 0 };
+    let mut watch = Watch { conflict: Conflict::new(options), hidden_calls: 0 };
     let driven = trace.drive_into(&mut watch);
     let failure = driven.err().map(|error| Failure::input(error.to_string()));
     let nomination = watch.conflict.finish(&CallsOf(&trace.tables().stacks));

@@ -164,8 +164,8 @@ pub(crate) struct Found {
 /// A find of the watch rule.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Find {
-    /// The target.
-    pub(crate) target: usize,
+    /// The target; `None` if a sample was held.
+    pub(crate) target: Option<usize>,
     /// The side that was held, 0 or 1.
     pub(crate) side: usize,
     /// How many turns were over when it was held and when the other came.
@@ -423,15 +423,21 @@ fn a_find(record: &Words<'_>, targets: usize) -> Result<Option<Find>, Fault> {
     if record.get(find::WHOLE)? == 0 {
         return Ok(None);
     }
-    let none = "there is no such target";
-    let last = targets.checked_sub(1).ok_or(record.fault(find::TARGET, none))?;
+    let target = match record.get(find::TARGET)? {
+        gate::NO_TARGET => None,
+        _ => {
+            let none = "there is no such target";
+            let last = targets.checked_sub(1).ok_or(record.fault(find::TARGET, none))?;
+            Some(record.small(find::TARGET, last, none)?)
+        }
+    };
     let found = Words { at: record.at + find::FOUND, ..*record };
     let (one, other) = (an_access(&found)?, an_access(&found.record(1, access::SIZE))?);
     let (Some(one), Some(other)) = (one, other) else {
         return Err(record.fault(find::FOUND, "a find lacks an access"));
     };
     Ok(Some(Find {
-        target: record.small(find::TARGET, last, none)?,
+        target,
         side: record.small(find::SIDE, 1, "a target has two sides")?,
         moments: Moments::of(record.get(find::TURNS)?),
         found: [one, other],
@@ -481,7 +487,7 @@ mod tests {
             ranges: vec![CodeRange { step: 0, from: Code { module: 0, offset: 8 }, to: 12 }],
             flags: gate::flag::CUT,
             patience: Duration::from_secs(1),
-            sample: 0,
+            sample: None,
             finds: 2,
             notes: 3,
             turns: false,
@@ -562,7 +568,7 @@ mod tests {
         assert_eq!(target.found[1], None);
         // The second find is counted but was not finished.
         assert_eq!(outcome.finds.len(), 1);
-        assert_eq!((outcome.finds[0].target, outcome.finds[0].side), (1, 1));
+        assert_eq!((outcome.finds[0].target, outcome.finds[0].side), (Some(1), 1));
         let note = outcome.notes[0];
         assert_eq!((note.what, note.target, note.side, outcome.notes.len()), (note::MET, 1, 1, 1));
     }

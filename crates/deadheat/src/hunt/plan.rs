@@ -129,7 +129,7 @@ pub(crate) struct Try {
 }
 
 /// What one run is to try.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Batch {
     /// The targets.
     pub(crate) tries: Vec<Try>,
@@ -180,6 +180,8 @@ pub(crate) struct Scheduler {
     watched: Duration,
     tries: u32,
     seed: u64,
+    /// Whether ranks count.
+    ranked: bool,
 }
 
 impl Scheduler {
@@ -195,7 +197,14 @@ impl Scheduler {
             watched,
             tries: tries.max(1),
             seed,
+            ranked: true,
         }
+    }
+
+    /// The same, with all targets equally likely.
+    pub(crate) fn without_ranks(self) -> Scheduler {
+        // They come by rank: only shuffled are they in no order.
+        Scheduler { ranked: false, seed: self.seed.max(1), ..self }
     }
 
     /// Adds a target, unless there is one of its id.
@@ -217,7 +226,7 @@ impl Scheduler {
         self.rows.push(Row {
             group,
             round: self.groups[group].members,
-            rank: target.rank,
+            rank: if self.ranked { target.rank } else { Rank::Unordered },
             codes,
             tries: 0,
             busy: 0,
@@ -636,5 +645,8 @@ mod tests {
         assert_eq!(order(5), order(5));
         assert_ne!(order(5), order(6));
         assert!(order(5).iter().all(|&target| target < 60));
+        let mut unranked = Scheduler::new(SECOND, TRIES, 5).without_ranks();
+        targets.iter().for_each(|target| assert!(unranked.add(target)));
+        assert!(taken(&unranked.next().expect("a batch")).iter().any(|&target| target >= 60));
     }
 }

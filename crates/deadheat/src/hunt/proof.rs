@@ -53,8 +53,8 @@ pub(crate) struct Meeting<'a> {
     pub(crate) outcome: &'a Outcome,
     /// The targets that were armed in it, in the order of the gate file.
     pub(crate) armed: &'a [Target],
-    /// Which of them met.
-    pub(crate) target: usize,
+    /// Which of them met; `None` if a sample was held.
+    pub(crate) target: Option<usize>,
     /// Its bound in milliseconds.
     pub(crate) bound_ms: f64,
     /// The side that was held, if the watch rule saw the other.
@@ -105,7 +105,7 @@ impl Teller {
 
     /// The race that a meeting proves.
     pub(crate) fn race(&mut self, meeting: &Meeting<'_>) -> Race {
-        let target = &meeting.armed[meeting.target];
+        let target = meeting.target.map(|number| &meeting.armed[number]);
         let kept = self.kept(meeting);
         let places = self.noted_places(meeting);
         let mut resolver = self.resolver();
@@ -121,16 +121,21 @@ impl Teller {
         self.symbolizer = Some(symbolizer);
         for (access, found) in race.accesses.iter_mut().zip(meeting.found) {
             access.thread = path_text(&found.path);
-            name_locks(access, found, target);
+            if let Some(target) = target {
+                name_locks(access, found, target);
+            }
         }
         race.threads.retain(|thread| self.threads.contains_key(&thread.thread));
-        if matches!(race.location, Location::Unknown) || !matches!(target.location, Location::Global { .. }) {
+        if let Some(target) = target
+            && (matches!(race.location, Location::Unknown)
+                || !matches!(target.location, Location::Global { .. }))
+        {
             race.location = target.location.clone();
         }
         race.grade = Grade::Proved;
         race.by = vec!["conflict".to_owned()];
         race.id = race_id(&race.accesses[0], &race.accesses[1]);
-        if target.rank == Rank::Unordered && race.id == target.race {
+        if target.is_some_and(|target| target.rank == Rank::Unordered && race.id == target.race) {
             race.by.push("hb".to_owned());
         }
         race.witness = Some(self.witness(meeting, &race, &told));
@@ -231,8 +236,13 @@ impl Teller {
 
     /// What a replay needs, and what happened around the meeting.
     fn witness(&self, meeting: &Meeting<'_>, race: &Race, places: &[String]) -> Value {
-        let flags =
-            [(flag::CUT, "cut"), (flag::WATCH, "watch"), (flag::ANYBODY, "anybody"), (flag::PARTS, "parts")];
+        let flags = [
+            (flag::CUT, "cut"),
+            (flag::WATCH, "watch"),
+            (flag::ANYBODY, "anybody"),
+            (flag::PLACES, "places"),
+            (flag::PARTS, "parts"),
+        ];
         let flags: Vec<&str> =
             flags.iter().filter(|(bit, _)| meeting.flags & bit != 0).map(|(_, name)| *name).collect();
         let accesses = meeting.found.map(|found| {
@@ -245,14 +255,18 @@ impl Teller {
                 "ms": milliseconds(found.time),
             })
         });
-        let first = meeting.held.unwrap_or(meeting.outcome.targets[meeting.target].first);
+        let first = match (meeting.held, meeting.target) {
+            (Some(side), _) => side,
+            (None, Some(number)) => meeting.outcome.targets[number].first,
+            (None, None) => 0,
+        };
         let order = Order::until(meeting.outcome, meeting.moments, first);
         json!({
-            "kind": "meeting",
+            "kind": if meeting.target.is_some() { "meeting" } else { "sample" },
             "version": 1,
             "run": meeting.run,
             "rule": if meeting.held.is_some() { "watch" } else { "descriptors" },
-            "target": meeting.armed[meeting.target],
+            "target": meeting.target.map(|number| &meeting.armed[number]),
             "held": meeting.held,
             "bound_ms": meeting.bound_ms,
             "flags": flags,
@@ -284,7 +298,8 @@ fn name_locks(access: &mut Access, found: &Found, target: &Target) {
 
 /// The notes about the target that met, and those about others close before.
 fn told_notes(meeting: &Meeting<'_>) -> Vec<Note> {
-    let own = |note: &&Note| note.target == meeting.target && note.what != note::STEP;
+    let number = meeting.target.unwrap_or(gate::NO_TARGET as usize);
+    let own = |note: &&Note| note.target == number && note.what != note::STEP;
     let notes: Vec<Note> = meeting.outcome.notes.iter().filter(own).copied().collect();
     notes[notes.len().saturating_sub(MOST_NOTES)..].to_vec()
 }

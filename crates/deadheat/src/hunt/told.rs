@@ -133,7 +133,10 @@ const DROPPED: [(&str, &str); 8] = [
 
 fn notes(coverage: &Coverage, watched: &Watched, lines: &[Line]) -> Vec<String> {
     let mut notes = Vec::new();
-    if coverage.pairs == 0 {
+    if coverage.pairs == 0 && coverage.runs > 0 {
+        let Coverage { runs, beyond, .. } = *coverage;
+        notes.push(format!("held samples in {runs} re-runs: {beyond} pairs met"));
+    } else if coverage.pairs == 0 {
         notes.push(
             "nothing to hunt: no two accesses of different threads conflict but where they cannot race"
                 .to_owned(),

@@ -132,7 +132,7 @@ impl Recalled {
         let (name, id) = (self.path.display(), &self.race.id);
         let Some(value) = self.race.witness.clone().filter(|value| value["kind"] == "meeting") else {
             return Err(Failure::input(format!(
-                "{name}: {id} has no witness of a meeting, since no hunt proved it; prove it with `deadheat hunt`"
+                "{name}: {id} has no witness of a meeting, since no hunt for pairs proved it; prove it with `deadheat hunt`"
             )));
         };
         if value["version"] != 1 {

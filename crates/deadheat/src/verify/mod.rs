@@ -13,6 +13,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use deadheat_core::gate::flag;
+use deadheat_detect::conflict::Options;
 use deadheat_report::model::{Race, Report};
 use deadheat_symbol::Symbolizer;
 use deadheat_trace::Trace;
@@ -88,7 +89,7 @@ impl Question<'_> {
                 (sites, edges) = (all, further);
             }
         }
-        let (nominated, _, _) = nominate(&mut open()?, Symbolizer::default(), &folder);
+        let (nominated, _, _) = nominate(&mut open()?, Options::default(), Symbolizer::default(), &folder);
         let targets = matching(nominated, &sites);
         if let Some(answer) = self.provoke(&targets, &wanted, watched)? {
             return Ok(answer);
