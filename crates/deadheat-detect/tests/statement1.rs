@@ -124,7 +124,7 @@ fn told(side: &Side, paths: &[String]) -> Told<PlaceId> {
 #[test]
 fn descriptors_are_unique_and_equal_over_re_runs() {
     let programs = if full() { 3_000 } else { 300 };
-    let (mut sides, mut renumbered) = (0, 0);
+    let (mut sides, mut renumbered) = (0, 0u64);
     for seed in 0..programs {
         let mut random = Random(seed);
         let program = program(&mut random);
@@ -145,10 +145,13 @@ fn descriptors_are_unique_and_equal_over_re_runs() {
                 None => first = Some((all, paths)),
                 Some((before, numbers)) => {
                     assert_eq!(*before, all, "program {seed}");
-                    renumbered += u32::from(*numbers != paths);
+                    renumbered += u64::from(*numbers != paths);
                 }
             }
         }
     }
-    assert!(sides > 1000 && renumbered > 50, "{sides} sides, {renumbered} runs with other numbers");
+    assert!(
+        sides > 1000 && renumbered * 10 > programs,
+        "{sides} sides, {renumbered} runs with other numbers"
+    );
 }

@@ -97,7 +97,7 @@ fn again(args: &Args, recalled: &Recalled, witness: &Witness, common: &Common) -
     for number in 1..=args.tries {
         // Where the watch rule saw one side elsewhere, each second try holds it there.
         let armed = [witness.pair(u64::from(number % 2 == 0))];
-        let tried = run.go(&armed, bound(witness), flags(witness))?;
+        let tried = run.go(&armed, &[], bound(witness), flags(witness))?;
         check(&tried.changed, tried.taken, &args.program)?;
         let (met, other): (Vec<_>, Vec<_>) = tried.races.iter().cloned().partition(|race| race.id == *id);
         if let Some(mut race) = met.into_iter().next() {

@@ -15,7 +15,7 @@ use super::gatefile::{self, Armed, Plan};
 use super::outcome::{Loaded, ModuleState, Outcome, TargetState, Verdict};
 use super::proof::{Meeting, Teller, milliseconds};
 use super::targets::{Module, Target, bytes_of};
-use super::turns::Order;
+use super::turns::{Delay, Order};
 use crate::child::{self, Apart, End, Launch};
 use crate::exit::Failure;
 use crate::tell;
@@ -56,12 +56,19 @@ pub(crate) struct Tried {
 }
 
 impl Again<'_> {
-    /// Runs the program with these targets armed, each with this bound.
-    pub(crate) fn go(&self, armed: &[Target], bound: Duration, flags: u64) -> Result<Tried, Failure> {
+    /// Runs the program with these targets armed, each with this bound, and with the delay of its
+    /// number if there is one.
+    pub(crate) fn go(
+        &self,
+        armed: &[Target],
+        delays: &[Option<Delay>],
+        bound: Duration,
+        flags: u64,
+    ) -> Result<Tried, Failure> {
         let scratch = Scratch::make()?;
         let trace = scratch.path().join("run");
         let modules = modules_of(armed);
-        let plan = Plan { order: self.order.clone(), ..plan(armed, &modules, bound, flags)? };
+        let plan = Plan { order: self.order.clone(), ..plan((armed, delays), &modules, bound, flags)? };
         let gate = Gate::write(&plan, &trace)?;
         let mut launch = Launch::monitored(self.command, &trace, self.timeout);
         launch.apart = Apart { input: self.input.clone(), ..Apart::default() };
@@ -100,15 +107,20 @@ fn modules_of(armed: &[Target]) -> Vec<Module> {
 }
 
 /// What the gate file says.
-fn plan(armed: &[Target], modules: &[Module], bound: Duration, flags: u64) -> Result<Plan, Failure> {
+fn plan(
+    (armed, delays): (&[Target], &[Option<Delay>]),
+    modules: &[Module],
+    bound: Duration,
+    flags: u64,
+) -> Result<Plan, Failure> {
     let mut rows = Vec::new();
-    for target in armed {
+    for (index, target) in armed.iter().enumerate() {
         let number = |module| modules.iter().position(|other| other == module).unwrap_or(usize::MAX);
         let numbers: Vec<usize> = target.modules.iter().map(number).collect();
         let sides = target
             .descriptors(&numbers)
             .ok_or_else(|| Failure::input(format!("target {} cannot be armed", target.id)))?;
-        rows.push(Armed { sides, bound, delay: None });
+        rows.push(Armed { sides, bound, delay: delays.get(index).copied().flatten() });
     }
     let row = |module: &Module| gatefile::Module {
         name: module.name.clone(),
@@ -126,7 +138,7 @@ pub(crate) fn plan_of_one(
     bound: Duration,
     flags: u64,
 ) -> Result<Plan, Failure> {
-    let plan = plan(std::slice::from_ref(target), &target.modules, bound, flags)?;
+    let plan = plan((std::slice::from_ref(target), &[]), &target.modules, bound, flags)?;
     Ok(Plan { order, ..plan })
 }
 

@@ -24,6 +24,7 @@ use crate::hunt::again::Again;
 use crate::hunt::nominate::{Nominated, nominate, place_text};
 use crate::hunt::outcome::Verdict;
 use crate::hunt::targets::{Rank, Target};
+use crate::hunt::turns::Delay;
 use crate::tell::resolve::Resolver;
 use edges::Edges;
 use sites::{Lines, Sites, Wanted};
@@ -109,10 +110,13 @@ impl Question<'_> {
         wanted: &Wanted,
         watched: &Watched<'_>,
     ) -> Result<Option<Answer>, Failure> {
-        let mut left: Vec<Target> = targets.iter().take(MOST_TARGETS).cloned().collect();
-        for number in 0..self.tries {
+        let mut left: Vec<(Target, Option<Delay>)> =
+            targets.iter().take(MOST_TARGETS).map(|target| (target.clone(), None)).collect();
+        // One run more for those that only came in the wrong order.
+        for number in 0..=self.tries {
             // All together first; those that were in each other's way, and on each further try, alone.
             let at_once = if number == 0 { AT_ONCE } else { 1 };
+            left.retain(|(_, delay)| number < self.tries || delay.is_some());
             let mut again = Vec::new();
             for armed in left.chunks(at_once) {
                 if let Some(answer) = self.run(armed, wanted, watched, &mut again)? {
@@ -126,24 +130,28 @@ impl Question<'_> {
 
     fn run(
         &self,
-        armed: &[Target],
+        armed: &[(Target, Option<Delay>)],
         wanted: &Wanted,
         watched: &Watched<'_>,
-        again: &mut Vec<Target>,
+        again: &mut Vec<(Target, Option<Delay>)>,
     ) -> Result<Option<Answer>, Failure> {
         let bound = watched.took.clamp(BOUNDS.0, BOUNDS.1);
         let began = Instant::now();
-        let tried = self.again.go(armed, bound, flag::WATCH)?;
+        let (armed, delays): (Vec<Target>, Vec<_>) = armed.iter().cloned().unzip();
+        let tried = self.again.go(&armed, &delays, bound, flag::WATCH)?;
         let same = |race: &&Race| race.id == self.race.id || wanted.is(race);
         if let Some(race) = tried.races.iter().find(same) {
             let told = format!("they met, {:.1} s into a provoked run", began.elapsed().as_secs_f64());
             let report = tried.report(vec![race.clone()], Vec::new());
             return Ok(Some(Answer::StillRaces(vec![told], Some(Box::new(report)))));
         }
-        // Nobody could come: no further try tells more. Else it was bad luck, perhaps.
-        let undecided = |verdict| verdict != Verdict::Quiescent;
-        let states = armed.iter().zip(&tried.targets);
-        again.extend(states.filter(|(_, state)| undecided(state.verdict)).map(|(target, _)| target.clone()));
+        // Nobody could come: no further try tells more, unless the held thread had a lock that the
+        // other wanted. Else it was bad luck, perhaps.
+        for (target, state) in armed.into_iter().zip(&tried.targets) {
+            if state.verdict != Verdict::Quiescent || state.delay.is_some() {
+                again.push((target, state.delay));
+            }
+        }
         Ok(None)
     }
 }

@@ -47,14 +47,15 @@ pub(super) fn judge(
     Answer::OrderedNow(told)
 }
 
-/// The locks that both sides hold.
+/// The locks that both sides hold; none if there is a pair of accesses without.
 fn locks(targets: &[Target]) -> Vec<String> {
     let mut told: Vec<String> = Vec::new();
     for target in targets {
         let [one, other] = &target.sides;
-        let both =
+        let mut both =
             one.locks.iter().filter(|lock| other.locks.iter().any(|held| held.address == lock.address));
-        for lock in both {
+        let Some(first) = both.next() else { return Vec::new() };
+        for lock in std::iter::once(first).chain(both) {
             let text = format!("both hold the lock {}", lock.name);
             if told.len() < MOST_NAMED && !told.contains(&text) {
                 told.push(text);
