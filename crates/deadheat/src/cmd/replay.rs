@@ -1,7 +1,6 @@
 //! `deadheat replay`: makes the meeting of a proof happen again.
 
 use std::ffi::OsString;
-use std::time::Duration;
 
 use deadheat_core::gate::flag;
 use deadheat_report::model::Access;
@@ -19,10 +18,6 @@ use crate::hunt::proof::where_was;
 use crate::hunt::witness::{self, Recalled, Witness};
 use crate::tell::{self, Output};
 use crate::traces::Scratch;
-
-/// One side waits for the other at least this long, and this many times as long as in the proof.
-const LEAST_BOUND: Duration = Duration::from_secs(5);
-const TIMES_BOUND: u32 = 4;
 
 /// Which proof to replay, and how.
 #[derive(clap::Args)]
@@ -71,19 +66,6 @@ pub(crate) fn run(args: &Args, common: &Common) -> Result<Exit, Failure> {
     }
 }
 
-fn bound(witness: &Witness) -> Duration {
-    witness.bound().saturating_mul(TIMES_BOUND).max(LEAST_BOUND)
-}
-
-fn flags(witness: &Witness) -> u64 {
-    let set = |name: &str, flag| if witness.flags.iter().any(|known| known == name) { flag } else { 0 };
-    flag::WATCH
-        | flag::CALLS
-        | set("anybody", flag::ANYBODY)
-        | set("parts", flag::PARTS)
-        | set("places", flag::PLACES)
-}
-
 /// Runs the program until the two have met, as often as asked.
 fn again(args: &Args, recalled: &Recalled, witness: &Witness, common: &Common) -> Result<Exit, Failure> {
     let id = &recalled.race.id;
@@ -97,7 +79,7 @@ fn again(args: &Args, recalled: &Recalled, witness: &Witness, common: &Common) -
     for number in 1..=args.tries {
         // Where the watch rule saw one side elsewhere, each second try holds it there.
         let armed = [witness.pair(u64::from(number % 2 == 0))];
-        let tried = run.go(&armed, &[], bound(witness), flags(witness))?;
+        let tried = run.go(&armed, &[], witness.patience(), witness.flags())?;
         check(&tried.changed, tried.taken, &args.program)?;
         let (met, other): (Vec<_>, Vec<_>) = tried.races.iter().cloned().partition(|race| race.id == *id);
         if let Some(mut race) = met.into_iter().next() {
@@ -150,8 +132,9 @@ fn in_gdb(args: &Args, recalled: &Recalled, witness: &Witness, common: &Common) 
     let scratch = Scratch::make()?;
     let trace = scratch.path().join("run");
     let target = witness.pair(0);
-    let flags = flags(witness) | flag::TRAP;
-    let gate = Gate::write(&again::plan_of_one(&target, witness.order(), bound(witness), flags)?, &trace)?;
+    let flags = witness.flags() | flag::TRAP;
+    let gate =
+        Gate::write(&again::plan_of_one(&target, witness.order(), witness.patience(), flags)?, &trace)?;
     let command = gdb_command(&gdb, args, &recalled.race.accesses);
     let end = child::run(&Launch::provoked(&command, &trace, args.program.timeout()))?;
     let outcome = gate.outcome()?;

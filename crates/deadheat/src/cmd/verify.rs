@@ -37,8 +37,9 @@ Answers and exit codes: `ordered now` (by which operations) and `site gone`: 0; 
 pub(crate) fn run(args: &Args, common: &Common) -> Result<Exit, Failure> {
     let recalled = witness::recall(&args.race)?;
     child::find(args.program.command())?;
-    let mut answer = None;
-    for _ in 0..args.tries {
+    let mut answer = unchanged(args, &recalled)?;
+    let tries = if answer.is_none() { args.tries } else { 0 };
+    for _ in 0..tries {
         answer = ask(args, &recalled, common)?;
         // What one run does not show the next may.
         if !matches!(answer, Some(Answer::CouldNotReach(_) | Answer::Apart(_))) {
@@ -63,6 +64,30 @@ pub(crate) fn run(args: &Args, common: &Common) -> Result<Exit, Failure> {
         tell::write(std::slice::from_ref(report), &args.output, common)?;
     }
     Ok(exit)
+}
+
+/// The answer for a program that was not built anew, or to the same bytes: the meeting that was
+/// proved comes again.
+fn unchanged(args: &Args, recalled: &Recalled) -> Result<Option<Answer>, Failure> {
+    let Ok(witness) = recalled.witness() else { return Ok(None) };
+    let again = Again {
+        command: args.program.command(),
+        timeout: args.program.timeout(),
+        input: recalled.input(),
+        order: witness.order(),
+    };
+    for number in 0..u64::from(args.tries) {
+        let tried = again.go(&[witness.pair(number % 2)], &[], witness.patience(), witness.flags())?;
+        if !tried.changed.is_empty() || !tried.taken {
+            break;
+        }
+        if let Some(race) = tried.races.iter().find(|race| race.id == recalled.race.id) {
+            let told = "the program is the one of the proof, and they met again".to_owned();
+            let report = tried.report(vec![race.clone()], Vec::new());
+            return Ok(Some(Answer::StillRaces(vec![told], Some(Box::new(report)))));
+        }
+    }
+    Ok(None)
 }
 
 /// Watches one run, and answers by it; `None` if it left no trace, which is told.

@@ -5,6 +5,7 @@ use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use deadheat_core::gate::flag;
 use deadheat_report::json;
 use deadheat_report::model::{Hex, Race};
 use serde::Deserialize;
@@ -17,6 +18,11 @@ use crate::exit::Failure;
 
 /// How ids of races begin.
 const ID: &str = "dh-";
+
+/// In a replay one side waits for the other at least this long, and this many times as long as in
+/// the proof.
+const LEAST_BOUND: Duration = Duration::from_secs(5);
+const TIMES_BOUND: u32 = 4;
 
 /// A race of a report.
 #[derive(Debug)]
@@ -37,7 +43,7 @@ pub(crate) struct Witness {
     bound_ms: f64,
     /// Flags of the gate file, by name.
     #[serde(default)]
-    pub(crate) flags: Vec<String>,
+    flags: Vec<String>,
     /// The side that was held, if the other was seen by the watch rule, elsewhere.
     #[serde(default)]
     pub(crate) held: Option<usize>,
@@ -153,9 +159,20 @@ impl Recalled {
 }
 
 impl Witness {
-    /// The bound of the proof's run.
-    pub(crate) fn bound(&self) -> Duration {
-        Duration::try_from_secs_f64(self.bound_ms / 1000.0).unwrap_or_default()
+    /// How long one side is to wait for the other so that they meet again.
+    pub(crate) fn patience(&self) -> Duration {
+        let bound = Duration::try_from_secs_f64(self.bound_ms / 1000.0).unwrap_or_default();
+        bound.saturating_mul(TIMES_BOUND).max(LEAST_BOUND)
+    }
+
+    /// The flags of the gate file for that.
+    pub(crate) fn flags(&self) -> u64 {
+        let set = |name: &str, flag| if self.flags.iter().any(|known| known == name) { flag } else { 0 };
+        flag::WATCH
+            | flag::CALLS
+            | set("anybody", flag::ANYBODY)
+            | set("parts", flag::PARTS)
+            | set("places", flag::PLACES)
     }
 
     /// The order in which threads synchronised until the meeting; empty if it was not noted.
