@@ -303,9 +303,14 @@ impl Scheduler {
                 taken.push(index);
             }
         }
-        // Nothing else is left: those of other groups that share an address.
+        // Nothing else is left: those of other groups that share an address, but for those that were in
+        // each other's way before.
         for &index in due {
-            if taken.len() < room.min(FEW) && groups.insert(self.rows[index].group) {
+            let row = &self.rows[index];
+            let shares = |&other: &usize| row.codes.iter().any(|code| self.rows[other].codes.contains(code));
+            let was_busy =
+                row.busy > 0 || taken.iter().any(|other| self.rows[*other].busy > 0 && shares(other));
+            if taken.len() < room.min(FEW) && !was_busy && groups.insert(row.group) {
                 taken.push(index);
             }
         }
@@ -617,6 +622,23 @@ mod tests {
             scheduler.answer(0, Answer { verdict: Verdict::Quiescent, reached: NOWHERE, delay });
         }
         assert_eq!((delays, scheduler.next()), (vec![None, Some(1), Some(0)], None));
+    }
+
+    #[test]
+    fn those_that_were_in_each_others_way_are_armed_apart_next() {
+        let sharing = [[1, 2], [1, 3], [2, 3]];
+        let all = sharing.iter().enumerate();
+        let all: Vec<Target> =
+            all.map(|(k, codes)| target(&format!("dh-{k}"), Rank::Unordered, *codes, 1)).collect();
+        let mut scheduler = scheduler(&all);
+        let batch = scheduler.next().expect("a batch");
+        assert_eq!(taken(&batch).len(), 3);
+        for one in &batch.tries {
+            let verdict = if one.target == 0 { Verdict::Race } else { Verdict::Busy };
+            scheduler.answer(one.target, Answer { verdict, reached: NOWHERE, delay: None });
+        }
+        let batches = [scheduler.next(), scheduler.next()];
+        assert_eq!(batches.map(|batch| taken(&batch.expect("a batch"))), [vec![1], vec![2]]);
     }
 
     #[test]
