@@ -40,9 +40,7 @@ fn built(name: &str, flags: [&str; 2]) -> Option<PathBuf> {
     if !have("gcc") {
         return None;
     }
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("compare").join(name);
-    let _ = fs::remove_dir_all(&folder);
-    fs::create_dir_all(&folder).expect("a folder for the test");
+    let folder = common::folder("compare", name);
     fs::write(folder.join("p.c"), COUNTER).expect("written");
     let arguments = ["cc", "-O1", "-g", "-pthread", "p.c", "-o", "p"];
     ok(deadheat().env("DEADHEAT_CC", "gcc").args(arguments).args(flags), &folder);

@@ -10,10 +10,7 @@ use common::{deadheat, have, ok, output, said};
 
 /// A folder of its own for a test.
 fn folder(name: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("order").join(name);
-    let _ = fs::remove_dir_all(&folder);
-    fs::create_dir_all(&folder).expect("a folder for the test");
-    folder
+    common::folder("order", name)
 }
 
 const PROGRAM: &str = "\

@@ -11,10 +11,7 @@ use serde_json::{Value, json};
 
 /// A folder of its own for a test.
 fn folder(name: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("replay").join(name);
-    let _ = fs::remove_dir_all(&folder);
-    fs::create_dir_all(&folder).expect("a folder for the test");
-    folder
+    common::folder("replay", name)
 }
 
 const PROGRAM: &str = "\

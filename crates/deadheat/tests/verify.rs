@@ -36,10 +36,7 @@ fn answers() -> Vec<(String, Vec<(String, String)>)> {
 
 /// A folder of its own for a test.
 fn folder(name: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("verify").join(name);
-    let _ = fs::remove_dir_all(&folder);
-    fs::create_dir_all(&folder).expect("a folder for the test");
-    folder
+    common::folder("verify", name)
 }
 
 /// Builds a program of `spec/hunts`, always under one name: a rebuilt program.

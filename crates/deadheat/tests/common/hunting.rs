@@ -26,10 +26,7 @@ pub(crate) fn built(name: &str, source: &str) -> Option<PathBuf> {
 
 /// An empty folder of its own.
 pub(crate) fn folder(name: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("hunt").join(name);
-    let _ = fs::remove_dir_all(&folder);
-    fs::create_dir_all(&folder).expect("a folder for the test");
-    folder
+    super::folder("hunt", name)
 }
 
 /// Builds the program `p` of that source.

@@ -11,6 +11,14 @@ use std::process::{Command, Output};
 /// The compilers that are tested where they are found: C, C++.
 pub(crate) const COMPILERS: [(&str, &str); 2] = [("gcc", "g++"), ("clang-19", "clang++-19")];
 
+/// An empty folder of its own for a test of a suite.
+pub(crate) fn folder(suite: &str, name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(suite).join(name);
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).expect("a folder for the test");
+    folder
+}
+
 /// `deadheat`, in an environment that names no compilers.
 pub(crate) fn deadheat() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_deadheat"));
