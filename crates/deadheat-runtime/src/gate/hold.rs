@@ -200,6 +200,12 @@ impl Arrival<'_> {
     fn come(&self, quiet: &sys::Quiet, again: bool) -> u32 {
         let (t, side) = self.aim;
         LOCK.acquire();
+        if !again {
+            // Counted under the lock: else who is held for the other side might find the access passed
+            // while this thread is on its way here.
+            // SAFETY: the calling thread's own state.
+            unsafe { (*self.thread).seat.counts[2 * t + side] += 1 };
+        }
         if target_word(t, target::VERDICT).load(Ordering::Relaxed) != verdict::OPEN {
             LOCK.release();
         } else if let Some(slot) = slot_of(t, 1 - side) {

@@ -146,15 +146,15 @@ fn meet_descriptors(thread: *mut Thread, coming: &Coming) {
             continue;
         }
         // SAFETY: as above; `d` is below the number of counters.
-        let times = unsafe {
-            (*thread).seat.counts[d] += 1;
-            u64::from((*thread).seat.counts[d])
-        };
+        let times = u64::from(unsafe { (*thread).seat.counts[d] }) + 1;
         if descriptor_word(d, descriptor::COUNT).load(Ordering::Relaxed) < times {
             descriptor_word(d, descriptor::COUNT).store(times, Ordering::Relaxed);
         }
         if times == descriptor_word(d, descriptor::ORDINAL).load(Ordering::Relaxed) {
             hold::arrive(thread, coming, d);
+        } else {
+            // SAFETY: as above.
+            unsafe { (*thread).seat.counts[d] += 1 };
         }
     }
 }

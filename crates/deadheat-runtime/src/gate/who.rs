@@ -289,7 +289,8 @@ pub(super) unsafe fn could_come(held: *mut Thread, d: usize, anybody: bool) -> b
         let is_held = |thread| thread == held;
         if !anybody && let Some(thread) = expected {
             let wanted = descriptor_word(d, descriptor::ORDINAL).load(Ordering::Relaxed);
-            let passed = u64::from((*thread).seat.counts[d]) >= wanted;
+            // One that is waited for whichever time it is made (0) is never passed.
+            let passed = wanted > 0 && u64::from((*thread).seat.counts[d]) >= wanted;
             return !passed && could_go_on(thread, &is_held, 0);
         }
         if UNBORN.load(Ordering::Relaxed) > 0 {
