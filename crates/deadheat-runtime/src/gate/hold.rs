@@ -334,9 +334,10 @@ pub(super) fn sample(thread: *mut Thread, coming: &Coming, delay: u64) {
     slot.park.wait(&LOCK, rest, look, |_| slot.empty());
 }
 
-/// Whether of all held threads that of this slot is freed first. Under the lock.
+/// Whether of all held threads that of this slot is freed first: its target is the least likely to meet, since
+/// they are numbered by that. Under the lock.
 fn is_first(slot: &Slot) -> bool {
-    SLOTS.iter().all(|other| other.waiting().is_none() || other.until() >= slot.until())
+    SLOTS.iter().all(|other| other.waiting().is_none() || other.aim() <= slot.aim())
 }
 
 /// Whether the thread that would be waited for is held in wait of this one. Under the lock.
