@@ -22,7 +22,7 @@ use core::sync::atomic::{AtomicU32, Ordering};
 
 use deadheat_core::access::{Access, Mode, Via};
 use deadheat_core::event::{BlockKind, Op};
-use deadheat_core::gate::{descriptor, flag, head, verdict};
+use deadheat_core::gate::{descriptor, flag, head, target, verdict};
 
 pub(crate) use file::module_loaded;
 pub(crate) use filter::{FRAMES, MASK, TABLE, let_none_pass, passes};
@@ -129,7 +129,12 @@ fn meet_descriptors(thread: *mut Thread, coming: &Coming) {
             continue;
         }
         descriptor_word(d, descriptor::VISITS).fetch_add(1, Ordering::Relaxed);
-        if target_word(d / 2, deadheat_core::gate::target::VERDICT).load(Ordering::Acquire) != verdict::OPEN {
+        let answer = target_word(d / 2, target::VERDICT).load(Ordering::Acquire);
+        // One that was waited for in vain is counted on: when it comes tells how long to wait the next time.
+        let is_late = || {
+            answer == verdict::NONE && descriptor_word(d, descriptor::REACHED).load(Ordering::Relaxed) == 0
+        };
+        if answer != verdict::OPEN && !is_late() {
             continue;
         }
         if places {

@@ -375,6 +375,7 @@ impl Hunt<'_> {
             line.races.push(self.teller.race(&meeting));
         }
         line.races.iter().filter_map(told::group_of).for_each(|group| self.scheduler.prove(group));
+        line.lasted().into_iter().for_each(|time| self.scheduler.lasted(time));
         if let Some(cause) = finding::cause(ended, outcome, self.watched.0) {
             let stories = (0..outcome.targets.len()).map(|index| {
                 let nowhere = [finding::nowhere(); 2];

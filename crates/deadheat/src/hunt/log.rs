@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Write;
 use std::path::Path;
+use std::time::Duration;
 
 use deadheat_report::model::{Finding, Race, Run};
 use serde::{Deserialize, Serialize};
@@ -65,6 +66,16 @@ pub(crate) struct Provoked {
     pub(crate) monitored: bool,
     /// How long it took.
     pub(crate) seconds: f64,
+}
+
+impl Provoked {
+    /// How long the program ran, its waits left out; `None` if it did not come to its end.
+    pub(crate) fn lasted(&self) -> Option<Duration> {
+        let whole = !self.cut && !self.stopped && !self.untaken && self.end != End::Timeout;
+        let waited: f64 = self.targets.iter().map(|tried| tried.waited_ms / 1000.0).sum();
+        let time = Duration::try_from_secs_f64(self.seconds - waited);
+        time.ok().filter(|_| whole)
+    }
 }
 
 /// A target in one run.

@@ -6,7 +6,7 @@
 //! that something ordered in the watched run are tried less often, since most of them are ordered
 //! in every run; a second wait may last as long as any, rather than twice the first; targets that are armed
 //! together share that time; and a thread that was held with a lock for which the other waited lets the other
-//! come first the next time.
+//! come first the next time. What waits are measured by (m) is how long the program runs now, beside other runs.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::Duration;
@@ -26,9 +26,11 @@ pub(crate) const TRIES: u32 = 4;
 const MISSES: u32 = 3;
 /// How often a side may come when it cannot be held before that counts as a try.
 const MOST_BUSY: u32 = 3;
-/// Waiting may take so many times as long as the watched run (k).
+/// Waiting may take so many times as long as a run (k).
 const K: f64 = 1.5;
-/// The part of the watched run that a first wait may take.
+/// A run counts as at most so many times as long as the watched one.
+const SLOWEST: u32 = 4;
+/// The part of the run that a first wait may take.
 const FIRST_WAIT: f64 = 0.25;
 /// The shortest first wait, and what is added to a wait that follows a measured distance.
 const SLACK: Duration = Duration::from_millis(50);
@@ -178,6 +180,8 @@ pub(crate) struct Scheduler {
     beyond: HashSet<String>,
     /// How long the watched run lasted (m).
     watched: Duration,
+    /// How long the latest run lasted that came to its end, but for its waits; at least `watched`.
+    lasts: Duration,
     tries: u32,
     seed: u64,
     /// Whether ranks count.
@@ -195,6 +199,7 @@ impl Scheduler {
             codes: HashMap::new(),
             beyond: HashSet::new(),
             watched,
+            lasts: watched,
             tries: tries.max(1),
             seed,
             ranked: true,
@@ -329,18 +334,28 @@ impl Scheduler {
 
     /// How long a side is waited for in a run with so many targets.
     fn bound(&self, row: &Row, armed: usize) -> Duration {
-        let cap = self.watched.mul_f64(K).max(LEAST_CAP);
+        let cap = self.lasts.mul_f64(K).max(LEAST_CAP);
         // First waits of all together need no longer than one that lasts as long as any.
         let share = cap.div_f64(armed as f64);
         let first = match row.reached {
             Some([one, other]) => one.abs_diff(other).mul_f64(K) + SLACK,
-            None => self.watched.mul_f64(FIRST_WAIT).min(share).max(SLACK),
+            None => self.lasts.mul_f64(FIRST_WAIT).min(share).max(SLACK),
         };
-        match (row.tries, row.reached) {
-            (0, _) => first.min(cap),
-            (_, None) => share.mul_f64(FEW as f64).max(SLACK).min(cap),
-            (tries, Some(_)) => first.saturating_mul(1 << (tries - 1).min(16)).min(cap),
-        }
+        let second = share.mul_f64(FEW as f64).max(SLACK);
+        let bound = match (row.tries, row.reached) {
+            (0, _) => first,
+            (_, None) => second,
+            // A side that was waited for in vain came in the end: after that long, or longer the next time.
+            (1, Some(_)) if row.last == Some(Verdict::None) => first.max(second),
+            (tries, Some(_)) => first.saturating_mul(1 << (tries - 1).min(16)),
+        };
+        bound.min(cap)
+    }
+
+    /// A run came to its end after so long, its waits left out. It may have had the machine less to itself
+    /// than the watched one: then waits are to last longer, too.
+    pub(crate) fn lasted(&mut self, time: Duration) {
+        self.lasts = time.clamp(self.watched, self.watched * SLOWEST);
     }
 
     /// Takes a run's answer about a target. It is no longer in flight.
@@ -575,12 +590,19 @@ mod tests {
             answer(&mut scheduler, &batch, Verdict::None);
         }
         assert_eq!(bounds, [ms(250), ms(1500), ms(1500), ms(1500)]);
-        let mut measured = Scheduler::new(SECOND, TRIES, 0);
-        measured.add(&apart(1, Rank::Unordered)[0]);
-        let batch = measured.next().expect("a batch");
-        let reached = [Some(ms(300)), Some(ms(100))];
-        measured.answer(batch.tries[0].target, Answer { verdict: Verdict::None, reached, delay: None });
-        assert_eq!(measured.next().expect("a batch").tries[0].bound, ms(350));
+        for (verdict, bound) in [(Verdict::Moved, 350), (Verdict::None, 1500)] {
+            let mut measured = Scheduler::new(SECOND, TRIES, 0);
+            measured.add(&apart(1, Rank::Unordered)[0]);
+            let batch = measured.next().expect("a batch");
+            let reached = [Some(ms(300)), Some(ms(100))];
+            measured.answer(batch.tries[0].target, Answer { verdict, reached, delay: None });
+            assert_eq!(measured.next().expect("a batch").tries[0].bound, ms(bound));
+        }
+        let mut slowed = Scheduler::new(SECOND, TRIES, 0);
+        slowed.add(&apart(1, Rank::Unordered)[0]);
+        slowed.lasted(ms(60_000));
+        slowed.lasted(ms(2000));
+        assert_eq!(slowed.next().expect("a batch").tries[0].bound, ms(500));
         let mut tiny = Scheduler::new(ms(2), TRIES, 0);
         tiny.add(&apart(1, Rank::Unordered)[0]);
         assert_eq!(tiny.next().expect("a batch").tries[0].bound, ms(50));

@@ -30,6 +30,7 @@ pub(crate) fn replay(scheduler: &mut Scheduler, targets: &[Target], lines: &[Lin
             scheduler.answer(target, Answer { verdict, reached, delay: tried.delay });
         }
         line.races.iter().filter_map(group_of).for_each(|group| scheduler.prove(group));
+        line.lasted().into_iter().for_each(|time| scheduler.lasted(time));
     }
 }
 
