@@ -4,7 +4,7 @@ mod common;
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Output;
+use std::process::{Command, Output};
 
 use common::{deadheat, have, ok, output, said};
 use serde_json::{Value, json};
@@ -103,6 +103,26 @@ fn a_proof_is_replayed_and_shown() {
     let race = String::from_utf8_lossy(&output.stdout).lines().nth(1).map(str::to_owned).expect("a race");
     let race: Value = serde_json::from_str(&race).expect("JSON");
     assert_eq!((race["id"].as_str(), race["grade"].as_str()), (Some(id.as_str()), Some("proved")));
+}
+
+/// Threads that are slow on their way from a hook to the gate, as on a busy machine, have not passed
+/// their accesses.
+#[test]
+fn who_is_late_at_the_gate_is_waited_for() {
+    if !have("cc") || !have("strace") {
+        return;
+    }
+    let folder = folder("late");
+    build(&folder, PROGRAM);
+    let id = proof(&folder);
+    let slowly = ["strace", "-f", "-qq", "-o", "calls", "-e", "trace=rt_sigprocmask"];
+    let slowly = [&slowly[..], &["-e", "inject=rt_sigprocmask:delay_exit=60000", "./two"]].concat();
+    if output(Command::new(slowly[0]).args(&slowly[1..]), &folder).status.code() != Some(3) {
+        println!("skipped: needs ptrace");
+        return;
+    }
+    let output = output(deadheat().args(["replay", &id, "--tries", "1", "--"]).args(slowly), &folder);
+    assert_eq!(output.status.code(), Some(66), "{}", said(&output));
 }
 
 #[test]
