@@ -113,7 +113,7 @@ fn check(program: &Program, compiler: Compiler, optimisation: Optimisation) -> R
         for proof in &hunted.proofs {
             tally.replay(&Replay { id: &proof.id, executable: &executable, folder: &folder }, replays)?;
         }
-        tally.add(&hunted);
+        tally.add(&hunted, program);
         if !in_full() && tally.is_complete(program) {
             break;
         }
@@ -121,9 +121,8 @@ fn check(program: &Program, compiler: Compiler, optimisation: Optimisation) -> R
     if in_full() && !program.races.is_empty() {
         println!("{} {}{}: {tally}", program.name, compiler.c(), optimisation.flag());
     }
-    let fault = tally.fault(program, if in_full() { PROVED_AT_LEAST } else { 1 });
-    if !fault.is_empty() {
-        return Err(format!("{}\n{fault}{}", program.path.display(), tally.said).into());
+    if let Some(fault) = tally.fault(program, if in_full() { PROVED_AT_LEAST } else { 1 }) {
+        return Err(format!("{fault}\n{}\n{}", program.path.display(), tally.said()).into());
     }
     fs::remove_dir_all(&folder).map_err(|error| Failed::from(error.to_string()))
 }

@@ -80,8 +80,9 @@ pub(crate) struct Replay<'a> {
 pub(crate) struct Tally {
     /// How many there were.
     pub(crate) hunts: usize,
-    /// What the last one said.
-    pub(crate) said: String,
+    /// What the last one said, or the last that did not prove each marked pair soon.
+    said: String,
+    missed: bool,
     proved: BTreeMap<Pair, usize>,
     soon: BTreeMap<Pair, usize>,
     most_armed: u64,
@@ -92,9 +93,14 @@ pub(crate) struct Tally {
 
 impl Tally {
     /// Adds a hunt.
-    pub(crate) fn add(&mut self, hunted: &Hunted) {
+    pub(crate) fn add(&mut self, hunted: &Hunted, program: &Program) {
         self.hunts += 1;
-        self.said.clone_from(&hunted.said);
+        let is_soon = |pair: &Pair| hunted.armed.get(pair).is_some_and(|&armed| armed <= SOON);
+        let missed = !program.races.difference(&program.sometimes).all(is_soon);
+        if missed || !self.missed {
+            self.said = format!("hunt {}: {}", self.hunts, hunted.said);
+        }
+        self.missed |= missed;
         for (pair, &armed) in &hunted.armed {
             *self.proved.entry(pair.clone()).or_default() += 1;
             *self.soon.entry(pair.clone()).or_default() += usize::from(armed <= SOON);
@@ -125,20 +131,29 @@ impl Tally {
         program.races.iter().all(|pair| self.soon.get(pair).is_some_and(|&times| times > 0))
     }
 
-    /// The pairs that were proved soon in too few hunts (fewer than so many of 100, or never), and
-    /// the proofs that did not replay.
-    pub(crate) fn fault(&self, program: &Program, percent: usize) -> String {
-        let mut faults = self.not_replayed.clone();
+    /// In one line the pairs that were proved soon in too few hunts (fewer than so many of 100, or
+    /// never) and how many replays failed; `None` if there are none.
+    pub(crate) fn fault(&self, program: &Program, percent: usize) -> Option<String> {
+        let mut faults = Vec::new();
         for pair in program.races.difference(&program.sometimes) {
             let [proved, soon] = [&self.proved, &self.soon].map(|of| of.get(pair).copied().unwrap_or(0));
             if soon == 0 || soon * 100 < self.hunts * percent {
                 faults.push(format!(
-                    "proved in {proved} of {} hunts, in {soon} of them within {SOON} re-runs that armed it: {pair}\n",
+                    "proved in {proved} of {} hunts, in {soon} of them within {SOON} re-runs that armed it: {pair}",
                     self.hunts
                 ));
             }
         }
-        faults.concat()
+        if !self.not_replayed.is_empty() {
+            faults.push(format!("{} of {} replays did not meet", self.not_replayed.len(), self.replays));
+        }
+        (!faults.is_empty()).then(|| faults.join("; "))
+    }
+
+    /// What the failed replays said, and the last hunt that did not prove each marked pair soon, or else the
+    /// last.
+    pub(crate) fn said(&self) -> String {
+        self.not_replayed.concat() + &self.said
     }
 }
 
