@@ -360,6 +360,7 @@ pub(crate) unsafe fn destroy_fiber(fiber: *mut Thread) {
 }
 
 /// The kernel's number of the calling thread, which the C library writes into mutexes.
+#[inline(never)]
 pub(crate) fn kernel_id() -> u32 {
     let word = sys::machine::thread_word();
     if word <= UNWATCHED {
