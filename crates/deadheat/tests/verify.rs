@@ -2,6 +2,7 @@
 
 mod common;
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
@@ -83,6 +84,23 @@ fn race(folder: &Path) -> Option<String> {
 
 fn verify(folder: &Path, id: &str, arguments: &[&str]) -> Output {
     output(deadheat().args(["verify", id, "--", "./program"]).args(arguments), folder)
+}
+
+#[test]
+fn every_racy_program_has_an_answer() {
+    let answered: BTreeSet<String> = answers().into_iter().map(|(name, _)| name).collect();
+    let mut there = BTreeSet::new();
+    for folder in ["listings", "messages", "racy"] {
+        for entry in fs::read_dir(root().join(folder)).expect("a folder of programs") {
+            let path = entry.expect("an entry").path();
+            let is = |extension: &str| path.extension().is_some_and(|is| is == extension);
+            let name = path.file_name().expect("a name").to_string_lossy();
+            if (is("c") || is("cpp")) && !name.contains("_ok.") {
+                there.insert(format!("{folder}/{name}"));
+            }
+        }
+    }
+    assert_eq!(there, answered);
 }
 
 #[test]

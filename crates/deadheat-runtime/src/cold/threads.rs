@@ -225,8 +225,14 @@ pub(crate) fn prepare_child(
 }
 
 impl Child {
-    /// What to give the real `pthread_create`: start routine and argument.
-    pub(crate) fn start(&self) -> (unsafe extern "C" fn(*mut c_void) -> *mut c_void, *mut c_void) {
+    /// What to give the real `pthread_create`: start routine and argument. A child that is created
+    /// while its creator is quiet handles signals once its beginning is recorded.
+    pub(crate) fn start(
+        &self,
+        quiet: Option<&sys::Quiet>,
+    ) -> (unsafe extern "C" fn(*mut c_void) -> *mut c_void, *mut c_void) {
+        // SAFETY: the child is not running yet.
+        unsafe { (*self.0).mask = quiet.map(sys::Quiet::of_child) };
         (run_child, self.0.cast())
     }
 
@@ -291,6 +297,9 @@ unsafe extern "C" fn run_child(child: *mut c_void) -> *mut c_void {
         sys::machine::set_thread_word(UNWATCHED);
         let stack = own_stack();
         begin(thread, stack);
+        if let Some(mask) = (*thread).mask {
+            mask.set();
+        }
         let (routine, argument) = (*thread).start;
         let routine: unsafe extern "C" fn(*mut c_void) -> *mut c_void = core::mem::transmute(routine);
         routine(argument as *mut c_void)
@@ -351,6 +360,7 @@ pub(crate) unsafe fn destroy_fiber(fiber: *mut Thread) {
 }
 
 /// The kernel's number of the calling thread, which the C library writes into mutexes.
+#[inline(never)]
 pub(crate) fn kernel_id() -> u32 {
     let word = sys::machine::thread_word();
     if word <= UNWATCHED {

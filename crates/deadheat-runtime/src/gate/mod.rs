@@ -43,8 +43,17 @@ fn locked<R>(body: impl FnOnce() -> R) -> R {
     LOCK.with(body)
 }
 
-/// Whether there is a gate file.
-static ON: AtomicU32 = AtomicU32::new(0);
+/// What is to be done with a gate file, in bits: 0 without one.
+static WORK: AtomicU32 = AtomicU32::new(0);
+
+/// There is a gate file.
+const USED: u32 = 1;
+/// Events are recorded, too.
+const RECORDED: u32 = 2;
+/// A thread may have to wait before it synchronises: an order is kept, or a side is delayed.
+const STOPS: u32 = 4;
+/// Turns are noted in the file.
+const TURNS: u32 = 8;
 
 /// Whether memory and string functions are seen inside.
 static PARTS: AtomicU32 = AtomicU32::new(0);
@@ -58,7 +67,11 @@ pub(crate) fn sees_parts() -> bool {
 /// Whether a gate file is in use.
 #[inline(always)]
 pub(crate) fn on() -> bool {
-    ON.load(Ordering::Relaxed) != 0
+    WORK.load(Ordering::Relaxed) != 0
+}
+
+fn stops() -> bool {
+    WORK.load(Ordering::Relaxed) & STOPS != 0
 }
 
 /// An access that is about to happen.
@@ -82,7 +95,10 @@ pub(crate) fn open(path: &core::ffi::CStr, filtered: bool) -> bool {
     filter::want_frames(file::wants_frames());
     turns::open();
     PARTS.store(u32::from(file::flags() & flag::PARTS != 0), Ordering::Relaxed);
-    ON.store(1, Ordering::Release);
+    let bit = |bit, set| if set { bit } else { 0 };
+    let stops = bit(STOPS, order::wanted() || turns::wanted());
+    let work = USED | TURNS | stops | bit(RECORDED, !filtered);
+    WORK.store(work, Ordering::Release);
     true
 }
 
@@ -176,7 +192,7 @@ pub(crate) unsafe fn event(thread: *mut Thread, pc: u64, op: &Op) {
         if (*thread).busy != 0 {
             return;
         }
-        if releases(op) {
+        if stops() && releases(op) {
             let _busy = Busy::new(thread);
             if order::wanted() {
                 order::step(thread, pc);
@@ -223,6 +239,30 @@ pub(crate) unsafe fn event(thread: *mut Thread, pc: u64, op: &Op) {
     }
 }
 
+/// Notes a lock that the thread took or gave back; `false` if more than that may be to be done, or
+/// the event is another.
+///
+/// Cost: some twenty instructions where the kind of event is known. Model: [`event`].
+///
+/// # Safety
+/// `thread` is the calling thread's.
+#[inline(always)]
+pub(crate) unsafe fn notes(thread: *mut Thread, op: &Op) -> bool {
+    let (Op::Acquire { lock, .. } | Op::Release { lock, .. }) = *op else { return false };
+    // SAFETY: the caller's promise.
+    let state = unsafe { &mut *thread };
+    if WORK.load(Ordering::Relaxed) != USED || state.busy | state.internal | state.ignore_sync != 0 {
+        return false;
+    }
+    state.seat.turns += 1;
+    if let Op::Acquire { .. } = op {
+        state.seat.take(lock)
+    } else {
+        state.seat.give(lock)
+    }
+    true
+}
+
 /// Whether an event is told before it takes effect, so that the thread can still be held there.
 fn releases(op: &Op) -> bool {
     matches!(
@@ -257,16 +297,22 @@ pub(crate) fn freed(pc: usize, address: u64, size: impl FnOnce() -> u64) {
 /// name, and a turn.
 #[inline]
 pub(crate) fn before_lock(pc: usize) {
-    if on() && (order::wanted() || turns::wanted()) {
-        idle(|thread| {
-            if order::wanted() {
-                order::step(thread, pc as u64);
-            }
-            if turns::wanted() {
-                turns::before(thread);
-            }
-        });
+    if stops() {
+        stop(pc);
     }
+}
+
+#[cold]
+#[inline(never)]
+fn stop(pc: usize) {
+    idle(|thread| {
+        if order::wanted() {
+            order::step(thread, pc as u64);
+        }
+        if turns::wanted() {
+            turns::before(thread);
+        }
+    });
 }
 
 /// The thread tried to take a lock in vain: that was its turn.
@@ -321,7 +367,7 @@ pub(crate) unsafe fn jumps(thread: *mut Thread) {
 
 /// In a forked child: it is not steered, and leaves its parent's file alone.
 pub(crate) fn off_in_child() {
-    ON.store(0, Ordering::Relaxed);
+    WORK.store(0, Ordering::Relaxed);
     filter::let_all_pass();
     file::forget();
 }

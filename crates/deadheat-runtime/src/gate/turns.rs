@@ -20,8 +20,8 @@ use deadheat_core::gate::{MAX_PATH, head, target, thread, turn, verdict};
 
 use super::file::{self, head_word, target_word, thread_word, turn_word};
 use super::hold;
-use super::locked;
 use super::who::{self, Seat};
+use super::{TURNS, WORK, locked};
 use crate::hot::thread::Thread;
 use crate::sys;
 
@@ -130,12 +130,16 @@ pub(super) fn count() -> u64 {
 pub(super) fn taken(thread: *mut Thread) {
     // SAFETY: the calling thread's own state.
     unsafe { (*thread).seat.turns += 1 };
+    if WORK.load(Ordering::Relaxed) & TURNS == 0 {
+        return;
+    }
     if kept() {
         return pass(thread);
     }
     let room = file::number(head::TURNS) as u64;
     // One beyond the room tells that there were more.
     if count() > room {
+        WORK.fetch_and(!TURNS, Ordering::Relaxed);
         return;
     }
     let at = head_word(head::TURNED).fetch_add(1, Ordering::Relaxed);

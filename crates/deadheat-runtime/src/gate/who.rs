@@ -67,6 +67,7 @@ impl Seat {
         self.locks[..held].iter().map(|lock| lock.load(Ordering::Relaxed))
     }
 
+    #[inline]
     pub(super) fn take(&mut self, lock: u64) {
         let len = self.locks_len.load(Ordering::Relaxed);
         if len == 0 {
@@ -78,9 +79,15 @@ impl Seat {
         }
     }
 
+    #[inline]
     pub(super) fn give(&self, lock: u64) {
-        let Some(at) = self.locks().rposition(|held| held == lock) else { return };
         let len = self.locks_len.load(Ordering::Relaxed);
+        // Most often the last that was taken.
+        let last = self.locks.get(len.wrapping_sub(1) as usize);
+        if last.is_some_and(|last| last.load(Ordering::Relaxed) == lock) {
+            return self.locks_len.store(len - 1, Ordering::Relaxed);
+        }
+        let Some(at) = self.locks().rposition(|held| held == lock) else { return };
         for i in at + 1..len as usize {
             self.locks[i - 1].store(self.locks[i].load(Ordering::Relaxed), Ordering::Relaxed);
         }

@@ -137,11 +137,15 @@ unsafe fn mark_time(stream: *mut Thread) {
 }
 
 /// Records an event with a stamp taken now. An access to a range goes to [`range`].
-#[inline]
+#[inline(always)]
 pub(crate) fn event(pc: usize, op: &Op) {
     let Some(thread) = thread::current() else { return };
     // SAFETY: `current` gives the calling thread's own state.
-    unsafe { event_of(thread, pc, op) }
+    unsafe {
+        if !gate::notes(thread, op) {
+            event_of(thread, pc, op);
+        }
+    }
 }
 
 /// [`event`] for a thread that is known to be the calling one.

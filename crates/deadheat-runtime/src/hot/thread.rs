@@ -89,6 +89,8 @@ pub(crate) struct Thread {
     pub(crate) given_stack: bool,
     /// What `pthread_create` was given.
     pub(crate) start: (usize, usize),
+    /// The signals that are blocked when the thread's routine begins, if others are before.
+    pub(crate) mask: Option<sys::Mask>,
     /// Routine and control of the innermost `pthread_once` that is about to run.
     pub(crate) once: (usize, usize),
     /// Next in a list of unused ones.

@@ -37,9 +37,13 @@ fn obtain(
 ) -> c_int {
     gate::before_lock(pc);
     let result = attempt();
-    if result == 0 || result == EOWNERDEAD {
-        return result;
-    }
+    if result == 0 || result == EOWNERDEAD { result } else { request(pc, lock, mode, wait) }
+}
+
+/// Records the request for a lock and gets it with `wait`.
+#[cold]
+#[inline(never)]
+fn request(pc: usize, lock: *mut c_void, mode: LockMode, wait: impl FnOnce() -> c_int) -> c_int {
     log::event(pc, &Op::Request { lock: lock as u64, mode });
     gate::blocked(Blocked::Lock, lock as u64, wait)
 }
@@ -89,15 +93,23 @@ fn refuses(mutex: *const c_void) -> bool {
 
 /// Records that a mutex was taken if `result` says so. Where its owner died holding it, what that
 /// thread did comes before.
+#[inline(always)]
 fn mutex_taken(pc: usize, mutex: *mut c_void, result: c_int) -> c_int {
     if result == EOWNERDEAD {
-        let death = Op::Wait { object: threads::owner_death(), kind: SyncKind::Annotation, woken: true };
-        log::event(pc, &death);
+        owner_died(pc);
     }
     if result == 0 && word(mutex, layout::KIND) & layout::ROBUST != 0 {
         threads::expect_owner_death();
     }
     taken(pc, mutex, Write, result)
+}
+
+/// Records that what a mutex's dead owner did comes before.
+#[cold]
+#[inline(never)]
+fn owner_died(pc: usize) {
+    let object = threads::owner_death();
+    log::event(pc, &Op::Wait { object, kind: SyncKind::Annotation, woken: true });
 }
 
 /// Takes a mutex with `attempt` if it is free, else with `wait`, and records it.

@@ -1,6 +1,7 @@
 //! Threads: create, join, exit, names.
 
 use core::ffi::{c_char, c_int, c_void};
+use core::sync::atomic::{AtomicBool, Ordering};
 
 use deadheat_core::event::Op;
 use deadheat_core::ids::ThreadId;
@@ -9,6 +10,7 @@ use crate::abi::annotate::name_current;
 use crate::cold::{start, threads};
 use crate::gate::{self, Blocked};
 use crate::hot::log;
+use crate::sys::Quiet;
 use crate::sys::c::{self, Pthread};
 
 type Routine = unsafe extern "C" fn(*mut c_void) -> *mut c_void;
@@ -30,7 +32,8 @@ intercept! {
                 None
             };
             let Some(child) = child else { return real(thread, attributes, routine, argument) };
-            let (first, data) = child.start();
+            let quiet = (!MASKS_GIVEN.load(Ordering::Relaxed)).then(Quiet::new);
+            let (first, data) = child.start(quiet.as_ref());
             let id = child.id();
             let result = crate::hot::thread::internal(|| real(thread, attributes, first, data));
             if result == 0 {
@@ -40,6 +43,22 @@ intercept! {
             }
             result
         }
+    }
+}
+
+/// Whether the program has given thread attributes a mask of signals. A thread then has that mask
+/// from the C library before its first step, and no thread's first step is kept from handlers.
+static MASKS_GIVEN: AtomicBool = AtomicBool::new(false);
+
+intercept! {
+    /// `pthread_attr_setsigmask_np`
+    fn dh_wrap_pthread_attr_setsigmask_np / pthread_attr_setsigmask_np(
+        attributes: *mut c_void, mask: *const c_void,
+    ) -> c_int; _pc {
+        type Real = unsafe extern "C" fn(*mut c_void, *const c_void) -> c_int;
+        MASKS_GIVEN.store(true, Ordering::Relaxed);
+        // SAFETY: passed on.
+        unsafe { real!("pthread_attr_setsigmask_np", Real)(attributes, mask) }
     }
 }
 

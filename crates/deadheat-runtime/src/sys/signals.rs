@@ -8,6 +8,8 @@ const SIGBUS: u32 = 7;
 const SIGFPE: u32 = 8;
 const SIGSEGV: u32 = 11;
 const SIGSYS: u32 = 31;
+/// The C library's own, by which threads are cancelled: no thread begins with it blocked.
+const SIGCANCEL: u32 = 32;
 /// The C library's own, by which `setuid` reaches all threads: its handler touches nothing of ours.
 const SIGSETXID: u32 = 33;
 /// Those that come all the same: what a thread brings upon itself cannot wait.
@@ -16,10 +18,24 @@ const ALLOWED: [u32; 7] = [SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV, SIGSYS, SIG
 /// Bytes of the kernel's set of signals.
 const SET: usize = 8;
 
+/// The signals that a thread blocks.
+#[derive(Clone, Copy)]
+pub(crate) struct Mask(u64);
+
+impl Mask {
+    /// Makes it the calling thread's. The handlers of signals that waited run now.
+    pub(crate) fn set(self) {
+        const SIG_SETMASK: usize = 2;
+        let set = &raw const self.0 as usize;
+        // SAFETY: the buffer holds a set of signals.
+        unsafe { syscall(number::RT_SIGPROCMASK, [SIG_SETMASK, set, 0, SET, 0, 0]) };
+    }
+}
+
 /// While it lives no handler interrupts the calling thread, and none can jump out of what it does.
 pub(crate) struct Quiet {
     /// The signals that were blocked before.
-    before: u64,
+    before: Mask,
 }
 
 impl Quiet {
@@ -27,40 +43,44 @@ impl Quiet {
         Quiet { before: block() }
     }
 
+    /// The signals that a thread created now would block by itself.
+    pub(crate) fn of_child(&self) -> Mask {
+        Mask(self.before.0 & !bit(SIGCANCEL))
+    }
+
     /// Whether a signal waits that would have come by now.
     pub(crate) fn is_wanted(&self) -> bool {
         let mut waiting = 0u64;
         // SAFETY: the buffer holds a set of signals.
         unsafe { syscall(number::RT_SIGPENDING, [&raw mut waiting as usize, SET, 0, 0, 0, 0]) };
-        waiting & !self.before != 0
+        waiting & !self.before.0 != 0
     }
 
     /// Lets the signals come that wait. Their handlers run now, and may jump away.
     pub(crate) fn let_come(&self) {
-        restore(self.before);
+        self.before.set();
         block();
     }
 }
 
 impl Drop for Quiet {
     fn drop(&mut self) {
-        restore(self.before);
+        self.before.set();
     }
 }
 
 /// Blocks all signals but those that are [`ALLOWED`]; gives those that were blocked before.
-fn block() -> u64 {
+fn block() -> Mask {
     const SIG_BLOCK: usize = 0;
-    let set = !ALLOWED.iter().fold(0u64, |set, signal| set | 1 << (signal - 1));
+    let set = !ALLOWED.iter().fold(0u64, |set, signal| set | bit(*signal));
     let mut before = 0u64;
     let arguments = [SIG_BLOCK, &raw const set as usize, &raw mut before as usize, SET, 0, 0];
     // SAFETY: both buffers hold a set of signals.
     unsafe { syscall(number::RT_SIGPROCMASK, arguments) };
-    before
+    Mask(before)
 }
 
-fn restore(set: u64) {
-    const SIG_SETMASK: usize = 2;
-    // SAFETY: the buffer holds a set of signals.
-    unsafe { syscall(number::RT_SIGPROCMASK, [SIG_SETMASK, &raw const set as usize, 0, SET, 0, 0]) };
+/// A set of one signal.
+fn bit(signal: u32) -> u64 {
+    1 << (signal - 1)
 }
