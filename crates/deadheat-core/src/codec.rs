@@ -30,7 +30,9 @@
 //! Invariant: a zeroed [`Predictor`] is a fresh one, so that the runtime can use zero pages.
 //! An event is decodable once its first byte is not zero, so a writer stores that byte last.
 
-use core::hint::select_unpredictable;
+mod bulk;
+
+pub use bulk::{Place, Stored, Taken};
 
 use crate::kind::{Class, Kind};
 
@@ -118,17 +120,6 @@ pub struct Predictor {
     /// The last address of any event, and of an event with a stamp.
     address: [u64; 2],
     slots: [Slot; SLOTS],
-}
-
-/// Where a [`Predictor`] stands while it decodes many records: what changes with each of them, for
-/// a caller's registers.
-#[derive(Clone, Copy, Debug)]
-pub struct Place {
-    previous: u32,
-    /// The last address of any event.
-    address: u64,
-    /// The last address of an event with a stamp.
-    stamped: u64,
 }
 
 /// Up to eight bytes of a record, the first in the lowest byte.
@@ -273,129 +264,6 @@ impl Predictor {
     fn visit(&mut self, index: usize) {
         self.slots[self.previous as usize % SLOTS].next = index as u32;
         self.previous = index as u32;
-    }
-
-    /// Begins to decode many records; the caller ends it with [`Self::pause`].
-    #[must_use]
-    #[inline(always)]
-    pub fn resume(&self) -> Place {
-        Place { previous: self.previous, address: self.address[0], stamped: self.address[1] }
-    }
-
-    /// Ends what [`Self::resume`] began.
-    #[inline(always)]
-    pub fn pause(&mut self, place: Place) {
-        self.previous = place.previous;
-        self.address = [place.address, place.stamped];
-    }
-
-    /// Takes up to `count` records that are `10000000` and nothing more: events and calls of the
-    /// predicted slots. `take` gets the slot and its predicted address, and says what it is.
-    /// Gives how many were taken; the rest is as if it had not been looked at.
-    ///
-    /// Cost: about ten instructions a record and no branch but that for what it is; the chain
-    /// from one record to the next is one load.
-    #[inline(always)]
-    pub fn decode_run(
-        &mut self,
-        place: &mut Place,
-        count: usize,
-        mut take: impl FnMut(u32, u64) -> Taken,
-    ) -> usize {
-        let mut taken = 0;
-        while taken < count {
-            let index = self.slots[place.previous as usize % SLOTS].next % SLOTS as u32;
-            let slot = &mut self.slots[index as usize % SLOTS];
-            let address = slot.last.wrapping_add(slot.stride);
-            match take(index, address) {
-                Taken::Plain => (slot.last, place.address) = (address, address),
-                Taken::Call => {}
-                Taken::No => break,
-            }
-            place.previous = index;
-            taken += 1;
-        }
-        taken
-    }
-
-    /// As [`Self::decode_known`], for plain accesses only: the slot and the address, and how many
-    /// bytes the record took.
-    ///
-    /// Cost: about forty instructions and no branch but that for "none of these": what varies
-    /// from record to record is selected, not branched on.
-    #[inline(always)]
-    pub fn decode_plain(&mut self, place: &mut Place, bytes: &[u8; 16]) -> Option<(u32, u64, usize)> {
-        const PLAIN_KEYS: u64 = (1 << 60) - 1;
-        const SHORT_HEADS: u8 = 7 << 4;
-        let (near, far) = (u64::from_le_bytes(*bytes.first_chunk()?), bytes[2..].first_chunk()?);
-        let far = u64::from_le_bytes(*far);
-        let expected = self.slots[place.previous as usize % SLOTS].next as usize % SLOTS;
-        let named = (near << 8 & 0x3f00 | near >> 8 & 0xff) as usize;
-        let predicted = near as u8 & tag::EVENT != 0;
-        let (index, wide, at) = if predicted { (expected, near, 1) } else { (named, far, 3) };
-        let slot = self.slots.get_mut(index)?;
-        let (head, extra) = (wide as u8, (wide >> 4 & 7) as usize);
-        // A slot that is not defined has the key 0.
-        let plain = slot.key.wrapping_sub(1) < PLAIN_KEYS;
-        if !plain || head.wrapping_sub(tag::EVENT) >= SHORT_HEADS || (near as u8) < tag::GOTO {
-            return None;
-        }
-        let value = (wide >> 8 & ((1 << (8 * extra)) - 1)) << 3 | u64::from(head & 7);
-        let base = if head & 8 != 0 { place.address } else { slot.last };
-        let moved = base.wrapping_add(unzigzag(value) << (slot.shift & 63));
-        let ahead = slot.last.wrapping_add(slot.stride);
-        let address = if head == tag::EVENT { ahead } else { moved };
-        slot.stride = address.wrapping_sub(slot.last);
-        slot.last = address;
-        place.address = address;
-        self.slots[place.previous as usize % SLOTS].next = index as u32;
-        place.previous = index as u32;
-        Some((index as u32, address, at + extra))
-    }
-
-    /// Decodes the record at the front of `bytes` if it is an event or a call of a slot that is
-    /// defined already and whose address takes less than eight bytes.
-    ///
-    /// `None`, and nothing changed, if
-    /// [`Self::decode`] is needed.
-    #[inline(always)]
-    pub fn decode_known(&mut self, place: &mut Place, bytes: &[u8; 16]) -> Option<Stored> {
-        let (near, far) = (u64::from_le_bytes(*bytes.first_chunk()?), bytes[2..].first_chunk()?);
-        let far = u64::from_le_bytes(*far);
-        let first = near as u8;
-        let expected = self.slots[place.previous as usize % SLOTS].next as usize % SLOTS;
-        let named = (near << 8 & 0x3f00 | near >> 8 & 0xff) as usize;
-        let predicted = first & tag::EVENT != 0;
-        let index = select_unpredictable(predicted, expected, named);
-        let wide = select_unpredictable(predicted, near, far);
-        let at = 3 - 2 * usize::from(predicted);
-        let slot = self.slots.get_mut(index)?;
-        let (head, extra) = (wide as u8, (wide >> 4 & 7) as usize);
-        let (call, stamped) = (slot.key >> 60 == 4, slot.key >> 61 == 1);
-        // A slot that is not defined has the key 0; a head from `SHORT_HEADS` on has eight bytes.
-        const SHORT_HEADS: u8 = 7 << 4;
-        let odd = (first < tag::GOTO)
-            | (slot.key == 0)
-            | (head.wrapping_sub(tag::EVENT) >= SHORT_HEADS)
-            | (call & (head != tag::EVENT));
-        if odd {
-            return None;
-        }
-        let value = (wide >> 8 & ((1 << (8 * extra)) - 1)) << 3 | u64::from(head & 7);
-        let beside = if stamped { place.stamped } else { place.address };
-        let base = select_unpredictable(head & 8 != 0, beside, slot.last);
-        let moved = base.wrapping_add(unzigzag(value) << (slot.shift & 63));
-        let ahead = slot.last.wrapping_add(slot.stride);
-        let address = select_unpredictable(head == tag::EVENT, ahead, moved);
-        // A call slot's address and stride stay zero.
-        slot.stride = address.wrapping_sub(slot.last);
-        slot.last = address;
-        place.stamped = if stamped { address } else { place.stamped };
-        place.address = if call { place.address } else { address };
-        let kind = Key(slot.key).kind();
-        self.slots[place.previous as usize % SLOTS].next = index as u32;
-        place.previous = index as u32;
-        Some(Stored { slot: index as u32, kind, address, len: at + extra })
     }
 
     /// Decodes the record at the front of `bytes`.
@@ -561,31 +429,6 @@ pub struct Decoded {
     pub record: Record,
     /// How many bytes it took.
     pub len: usize,
-}
-
-/// An event or a call of a slot that was defined before.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Stored {
-    /// The slot.
-    pub slot: u32,
-    /// What the slot makes.
-    pub kind: Kind,
-    /// The address, if it is no call.
-    pub address: u64,
-    /// How many bytes it took, the event's numbers apart.
-    pub len: usize,
-}
-
-/// What a predicted record is, to a reader that keeps a table of slots of its own; see
-/// [`Predictor::decode_run`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Taken {
-    /// A plain access.
-    Plain,
-    /// A call.
-    Call,
-    /// Something else, or not known; the record is not taken.
-    No,
 }
 
 /// What a record says.

@@ -117,9 +117,65 @@ impl Plain {
     }
 }
 
+/// The accesses that one access of a loop's body makes as the loop goes round.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Strided {
+    /// The first of them.
+    pub first: Plain,
+    /// From the address of one to that of the next, in bytes, modulo 2^64.
+    pub stride: u64,
+}
+
+impl Strided {
+    /// The access of that turn; the first turn is 0.
+    #[must_use]
+    #[inline]
+    pub const fn at(&self, turn: u32) -> Plain {
+        let more = self.stride.wrapping_mul(turn as u64);
+        Plain { address: self.first.address.wrapping_add(more), ..self.first }
+    }
+
+    /// The one range of bytes that all accesses of so many turns fill without a gap, each where the
+    /// one before it ended or where that began: its start, and the end behind it. `None` if they leave
+    /// gaps, overlap in part, or the range is not within the address space.
+    #[must_use]
+    #[inline]
+    pub const fn range(&self, turns: u32) -> Option<(u64, u64)> {
+        let size = self.first.form.size();
+        let turns = turns as u64;
+        let (start, len) = if self.stride == size {
+            (self.first.address, size * turns)
+        } else if self.stride == size.wrapping_neg() {
+            (self.first.address.wrapping_sub(size * turns.wrapping_sub(1)), size * turns)
+        } else if self.stride == 0 {
+            (self.first.address, size)
+        } else {
+            return None;
+        };
+        match start.checked_add(len) {
+            Some(end) => Some((start, end)),
+            None => None,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_loop_fills_a_range_upwards_downwards_or_on_the_spot() {
+        let form = Form::of(&Access::plain(0, 8, Mode::Read)).unwrap();
+        let first = Plain { address: 64, place: PlaceId(1), stack: StackId(2), form };
+        let range = |stride: i64, turns| Strided { first, stride: stride as u64 }.range(turns);
+        assert_eq!(range(8, 4), Some((64, 96)));
+        assert_eq!(range(-8, 4), Some((40, 72)));
+        assert_eq!(range(0, 4), Some((64, 72)));
+        assert_eq!(range(16, 4), None);
+        assert_eq!(range(4, 4), None);
+        let high = Plain { address: u64::MAX - 15, ..first };
+        assert_eq!(Strided { first: high, stride: 8 }.range(2), None);
+    }
 
     #[test]
     fn a_form_tells_all_of_a_plain_access() {

@@ -2,7 +2,7 @@
 
 use deadheat_core::event::Event;
 use deadheat_core::ids::ThreadId;
-use deadheat_core::plain::Plain;
+use deadheat_core::plain::{Plain, Strided};
 use deadheat_core::race::RaceSink;
 
 /// An analysis: it is fed the events of one run, in the merged order of its trace, and puts
@@ -15,6 +15,14 @@ pub trait Detector {
     /// as [`Self::step`] for each.
     fn plain(&mut self, thread: ThreadId, accesses: &[Plain], sink: &mut dyn RaceSink) {
         accesses.iter().for_each(|access| self.step(&access.event(thread), sink));
+    }
+
+    /// Takes the next events, those of a loop of one thread: each turn makes each of these accesses, in
+    /// this order. The same as [`Self::plain`] for all of them.
+    fn looped(&mut self, thread: ThreadId, body: &[Strided], turns: u32, sink: &mut dyn RaceSink) {
+        for turn in 0..turns {
+            body.iter().for_each(|access| self.plain(thread, &[access.at(turn)], sink));
+        }
     }
 
     /// These accesses of some thread will come soon, though others may come before them. Only a

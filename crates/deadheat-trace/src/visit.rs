@@ -2,7 +2,7 @@
 
 use deadheat_core::event::Event;
 use deadheat_core::ids::ThreadId;
-use deadheat_core::plain::Plain;
+use deadheat_core::plain::{Plain, Strided};
 
 use crate::tables::Tables;
 
@@ -16,6 +16,13 @@ pub trait Visit {
     #[inline]
     fn plain(&mut self, thread: ThreadId, accesses: &[Plain], tables: &Tables) -> bool {
         accesses.iter().all(|access| self.event(&access.event(thread), tables))
+    }
+
+    /// Takes the next events, those of a loop of one thread: each turn makes each of these accesses, in this
+    /// order. The same as [`Self::plain`] for all of them.
+    #[inline]
+    fn looped(&mut self, thread: ThreadId, body: &[Strided], turns: u32, tables: &Tables) -> bool {
+        (0..turns).all(|turn| body.iter().all(|access| self.plain(thread, &[access.at(turn)], tables)))
     }
 
     /// These plain accesses of some thread will come soon, in this order but perhaps with other

@@ -6,7 +6,8 @@ use common::{Numbers, events_of, scratch, tables_with};
 use deadheat_core::access::{Access, MemoryOrder, Mode, Via};
 use deadheat_core::event::{BlockKind, Event, LockMode, Op, SyncKind};
 use deadheat_core::ids::{PlaceId, StackId, ThreadId};
-use deadheat_trace::{Ending, ErrorKind, Run, Tables, Trace, Writer};
+use deadheat_core::plain::Strided;
+use deadheat_trace::{Ending, ErrorKind, Run, Tables, Trace, Visit, Writer};
 
 /// Any event, of few threads.
 fn any_event(numbers: &mut Numbers, stacks: &[StackId]) -> Event {
@@ -105,6 +106,91 @@ fn every_event_comes_back_in_the_order_written() {
         assert!(summary.event_bytes < summary.bytes, "each byte is counted once");
         assert_eq!(trace.run().expect("a run").arguments, run.arguments);
     }
+}
+
+/// Takes loops as they come, each access of them as told at its time.
+#[derive(Default)]
+struct Loops {
+    told: Vec<String>,
+    turns: u64,
+}
+
+impl Visit for Loops {
+    fn event(&mut self, event: &Event, tables: &Tables) -> bool {
+        self.told.push(told(event, tables));
+        true
+    }
+
+    fn looped(&mut self, thread: ThreadId, body: &[Strided], turns: u32, tables: &Tables) -> bool {
+        self.turns += u64::from(turns);
+        (0..turns).all(|turn| body.iter().all(|access| self.event(&access.at(turn).event(thread), tables)))
+    }
+}
+
+/// The accesses of nested loops, with what breaks them in between: calls, locks, odd addresses, repeats.
+fn loop_events(numbers: &mut Numbers, outer: StackId) -> Vec<Event> {
+    let mut events = Vec::new();
+    for _ in 0..60 {
+        let thread = ThreadId(numbers.below(3) as u32);
+        let body: Vec<(u32, u64, u64)> = (0..1 + numbers.below(13))
+            .map(|at| {
+                let stride = [8, 8, 0, 24, 8_u64.wrapping_neg(), 4096][numbers.below(6) as usize];
+                (1 + at as u32, 0x10_0000 + numbers.below(4096) * 8, stride)
+            })
+            .collect();
+        let stack = if numbers.below(3) == 0 { outer } else { StackId::EMPTY };
+        let turns = if numbers.below(20) == 0 { 20_000 } else { numbers.below(90) };
+        for turn in 0..turns {
+            for &(place, address, stride) in &body {
+                let address = address.wrapping_add(stride.wrapping_mul(turn));
+                let address = if numbers.below(3000) == 0 { address ^ 64 } else { address };
+                let mode = if place % 3 == 0 { Mode::Write } else { Mode::Read };
+                let times = if numbers.below(2000) == 0 { 3 } else { 1 };
+                let op = Op::Access(Access::plain(address, 8, mode));
+                events.push(Event { thread, place: PlaceId(place), stack, times, op });
+            }
+        }
+        let op = match numbers.below(3) {
+            0 => Op::Acquire { lock: 0x60_0000, mode: LockMode::Write },
+            1 => Op::Release { lock: 0x60_0000, mode: LockMode::Write },
+            _ => Op::Branch,
+        };
+        events.push(Event { thread, place: PlaceId(30), stack, times: 1, op });
+    }
+    events
+}
+
+#[test]
+fn loops_come_as_the_accesses_that_they_make() {
+    let mut all_turns = 0;
+    for seed in 1..8 {
+        let mut numbers = Numbers(seed * 77);
+        let mut tables = tables_with(40);
+        let outer = tables.stacks.push(StackId::EMPTY, PlaceId(31));
+        let events = loop_events(&mut numbers, outer);
+        let path = scratch(&format!("loops-{seed}.dh"));
+        let mut writer = Writer::create(&path, &Run::default()).expect("writable");
+        for event in &events {
+            writer.event(event, &tables).expect("storable");
+        }
+        writer.finish(&tables, true).expect("writable");
+        let mut trace = Trace::open(&path).expect("readable");
+        let mut loops = Loops::default();
+        let summary = trace.drive_into(&mut loops).expect("readable to the end");
+        assert_eq!(loops.told.len(), events.len(), "seed {seed}");
+        for (number, (read, written)) in loops.told.iter().zip(&events).enumerate() {
+            assert_eq!(*read, told(written, &tables), "seed {seed}, event {number}");
+        }
+        assert_eq!(summary.events, events.len() as u64);
+        let made: u64 = events
+            .iter()
+            .filter(|event| matches!(event.op, Op::Access(_)))
+            .map(|event| u64::from(event.times))
+            .sum();
+        assert_eq!(summary.accesses_made, made);
+        all_turns += loops.turns;
+    }
+    assert!(all_turns > 100_000, "{all_turns} turns were taken at once");
 }
 
 #[test]

@@ -35,6 +35,8 @@ pub struct Blocks {
     freed: [usize; KINDS.len()],
     /// The ranges, from start to end, that are or were in a block.
     lived: BTreeMap<u64, u64>,
+    /// The one of them, or a part of it, that was asked for last.
+    recently: (u64, u64),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -90,16 +92,26 @@ impl Blocks {
     }
 
     fn lives(&mut self, mut start: u64, mut end: u64) {
+        if self.lived_recently(start, end) {
+            return;
+        }
         while let Some((&from, &to)) = self.lived.range(..=end).next_back()
             && to >= start
         {
             if from <= start && end <= to {
+                self.recently = (from, to);
                 return;
             }
             self.lived.remove(&from);
             (start, end) = (start.min(from), end.max(to));
         }
         self.lived.insert(start, end);
+        self.recently = (start, end);
+    }
+
+    /// Whether a range is known to be in one that lived, without a search.
+    fn lived_recently(&self, start: u64, end: u64) -> bool {
+        self.recently.0 <= start && end <= self.recently.1
     }
 
     /// Tells the parts of a range that had a life before: those that are or were in a block.
@@ -108,6 +120,9 @@ impl Blocks {
     /// to a block that another thread publishes without synchronisation may come before the block
     /// does. If its bytes never were anything else, it was one to this block.
     pub fn lived(&self, start: u64, end: u64, mut told: impl FnMut(u64, u64)) {
+        if start < end && self.lived_recently(start, end) {
+            return told(start, end);
+        }
         let before = self.lived.range(..start).next_back();
         for (&from, &to) in before.into_iter().chain(self.lived.range(start..end)) {
             if from.max(start) < to.min(end) {

@@ -9,7 +9,7 @@
 //! crowd covers another: what a later access makes needless is left out.
 
 use deadheat_core::access::{Access, Mode};
-use deadheat_core::rule::{Epoch, races};
+use deadheat_core::rule::{Epoch, conflicts, races};
 
 use super::cell::{Cell, Moment, NUMBERS};
 use super::sites::Marks;
@@ -59,6 +59,23 @@ impl Sort {
         }
     }
 }
+
+const SORTS: [Sort; 4] = [Sort::PlainRead, Sort::PlainWrite, Sort::AtomicRead, Sort::AtomicWrite];
+
+/// For each sort, as bits by sort: the earlier ones that it conflicts with, and those that it covers.
+const RELATIONS: [(u8, u8); SORTS.len()] = {
+    let mut relations = [(0, 0); SORTS.len()];
+    let mut pair = 0;
+    while pair < SORTS.len() * SORTS.len() {
+        let (later, earlier) = (SORTS[pair / SORTS.len()], SORTS[pair % SORTS.len()]);
+        let ((mode, atomic), (earlier_mode, earlier_atomic)) = (later.rule(), earlier.rule());
+        let (conflicting, covered) = &mut relations[later as usize];
+        *conflicting |= (conflicts(earlier_mode, earlier_atomic, mode, atomic) as u8) << earlier as u8;
+        *covered |= (later.covers(earlier) as u8) << earlier as u8;
+        pair += 1;
+    }
+    relations
+};
 
 /// One remembered access.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -146,14 +163,16 @@ impl Crowds {
         if crowd.members.len() > u64::BITS as usize {
             return None;
         }
+        let (conflicting, covered) = RELATIONS[now.sort as usize];
         let (mut yielding, mut repeated) = (0_u64, false);
         for (index, &member) in crowd.members.iter().enumerate() {
+            let seen = clock.covers(member.epoch());
             // A plain write over an atomic's value has more to do than to be remembered.
             let overwrites = now.sort == Sort::PlainWrite && member.sort == Sort::AtomicWrite;
-            if overwrites || member.races(now.sort, clock) {
+            if overwrites || (!seen && conflicting >> member.sort as u8 & 1 != 0) {
                 return None;
             }
-            yielding |= u64::from(member.yields(now.sort, clock)) << index;
+            yielding |= u64::from(seen && covered >> member.sort as u8 & 1 != 0) << index;
             repeated |= member.sort == now.sort && member.epoch() == now.epoch();
         }
         if repeated {

@@ -22,13 +22,14 @@ mod cache;
 mod cell;
 mod crowd;
 mod judge;
+mod looped;
 mod shadow;
 mod sites;
 
 use deadheat_core::access::{Access, Mode, Via};
 use deadheat_core::event::{BlockKind, Event, Op};
 use deadheat_core::ids::ThreadId;
-use deadheat_core::plain::{Form, Plain};
+use deadheat_core::plain::{Form, Plain, Strided};
 use deadheat_core::race::{Block, HeldLock, LockSetId, LockSets, Race, RaceSink, Side};
 use deadheat_core::rule::Epoch;
 
@@ -50,7 +51,7 @@ const SWEEP_AT_LEAST: usize = 1 << 16;
 /// One of them may be made for this many cells between two sweeps: a sweep looks at each cell.
 const CELLS_FOR_ONE: usize = 8;
 /// So many cells fit the caches that are near to a processor.
-const CELLS_NEAR: usize = 1 << 20;
+const CELLS_NEAR: usize = 1 << 16;
 
 /// The happens-before analysis.
 #[derive(Debug)]
@@ -219,6 +220,7 @@ impl Hb {
     }
 
     /// The moment of an access.
+    #[inline(always)]
     fn moment(&mut self, row: usize, event: &Event, access: &Access) -> Moment {
         let clock = self.order.threads.now(row);
         let &Thread { slot, id: thread, locks, .. } = self.order.threads.row(row);
@@ -404,14 +406,24 @@ impl Detector for Hb {
         }
     }
 
+    fn looped(&mut self, thread: ThreadId, body: &[Strided], turns: u32, sink: &mut dyn RaceSink) {
+        self.sweep_if_due();
+        let row = self.order.threads.acting(thread);
+        if !self.all_pairs && self.pass_loop(row, body, turns) {
+            self.counts.accesses += body.len() as u64 * u64::from(turns);
+            return;
+        }
+        for turn in 0..turns {
+            body.iter().for_each(|access| self.plain(thread, &[access.at(turn)], sink));
+        }
+    }
+
     /// Fetches the cells into the processor's caches, where they would not be anyway.
     fn coming(&mut self, accesses: &[Plain]) {
         if self.shadow.len() < CELLS_NEAR {
             return;
         }
-        let sum =
-            accesses.iter().fold(0, |sum: u64, access| sum.wrapping_add(self.shadow.touch(access.address)));
-        std::hint::black_box(sum);
+        self.shadow.touch(accesses.iter().map(|access| access.address));
     }
 
     fn finish(&mut self, _: &mut dyn RaceSink) {}

@@ -31,6 +31,8 @@ const BLOCKS: usize = 1 << BLOCKS_LOG2;
 const REGION_LOG2: u32 = BLOCK_LOG2 + BLOCKS_LOG2;
 /// The number of regions that are found without hashing.
 const RECENT: usize = 1 << 9;
+/// The number of blocks that are found without asking for their region.
+const NEAR: usize = 1 << 8;
 /// A range at least this long leaves absent blocks to the background.
 pub(crate) const LARGE: u64 = 1 << 16;
 
@@ -129,6 +131,8 @@ pub(crate) struct Shadow {
     /// Regions and where their layouts begin.
     recent: Box<[(u64, u32); RECENT]>,
     regions: FxHashMap<u64, u32>,
+    /// Blocks by their numbers that are cut, and their layouts.
+    near: Box<[(u64, Layout); NEAR]>,
     layouts: Vec<Layout>,
     wholes: Vec<Cell>,
     free_wholes: Vec<u32>,
@@ -142,6 +146,7 @@ impl Default for Shadow {
         Self {
             recent: Box::new([(u64::MAX, 0); RECENT]),
             regions: FxHashMap::default(),
+            near: Box::new([(u64::MAX, Layout::ABSENT); NEAR]),
             layouts: Vec::new(),
             wholes: Vec::new(),
             free_wholes: Vec::new(),
@@ -156,32 +161,57 @@ impl Shadow {
     /// The cells of an access of 1, 2, 4, 8 or 16 bytes, if its block is cut at its bounds.
     #[inline(always)]
     pub(crate) fn cells(&mut self, address: u64, size: u64) -> Option<&mut [Cell]> {
-        let (region, first) = self.recent[recent(address)];
-        let first = if region == address >> REGION_LOG2 { first } else { self.look_up(address)? };
-        let layout = self.layouts[block_of(first, address)];
+        let (block, layout) = self.near[(address >> BLOCK_LOG2) as usize % NEAR];
+        let layout = if block == address >> BLOCK_LOG2 { layout } else { self.look_up(address)? };
+        // Blocks that are not cut are never near.
         let log2 = layout.tag().wrapping_sub(1);
         let within = address % BLOCK;
         // An aligned access ends in its block, and where a granule of its size or a smaller one does.
-        if log2 > COARSEST_LOG2 || size >> log2 == 0 {
-            return None;
-        }
         if address & (size - 1) != 0 && crosses(address, size, log2) {
             return None;
         }
         let first = layout.first_cell() + (within >> log2) as usize;
-        self.cells.get_mut(first..first + (size >> log2) as usize)
+        match size >> log2 {
+            0 => None,
+            1 => self.cells.get_mut(first).map(std::slice::from_mut),
+            count => self.cells.get_mut(first..first + count as usize),
+        }
     }
 
-    /// What the first cell of an access says, as a number that means nothing: asking fetches it.
+    /// Fetches the first cell of each access. First it finds where they are, then it asks for all of
+    /// them: a processor has many such questions under way at a time only if little stands between them.
+    pub(crate) fn touch(&self, addresses: impl Iterator<Item = u64>) {
+        const AT_A_TIME: usize = 64;
+        let mut addresses = addresses.map(|address| self.first_cell(address));
+        let mut cells = [0; AT_A_TIME];
+        loop {
+            let mut count = 0;
+            while count < AT_A_TIME
+                && let Some(cell) = addresses.next()
+            {
+                cells[count] = cell;
+                count += 1;
+            }
+            let sum = cells[..count].iter().fold(0, |sum: u64, &cell| {
+                sum ^ self.cells.get(cell as usize).map_or(0, |cell| cell.read().bits())
+            });
+            std::hint::black_box(sum);
+            if count < AT_A_TIME {
+                return;
+            }
+        }
+    }
+
+    /// The number of the cell of an address, or of another one if that is not soon found.
     #[inline]
-    pub(crate) fn touch(&self, address: u64) -> u64 {
+    fn first_cell(&self, address: u64) -> u32 {
         let (region, first) = self.recent[recent(address)];
         if region != address >> REGION_LOG2 {
             return 0;
         }
         let layout = self.layouts[block_of(first, address)];
         let within = (address % BLOCK) >> (layout.tag().wrapping_sub(1) & COARSEST_LOG2);
-        self.cells.get(layout.first_cell() + within as usize).map_or(0, |cell| cell.bits())
+        (layout.first_cell() + within as usize) as u32
     }
 
     /// Visits the cells of the bytes from `start` to `end`, cutting blocks where needed.
@@ -238,6 +268,13 @@ impl Shadow {
 
     fn visit_blocks(&mut self, mut start: u64, end: u64, visitor: &mut impl Visitor) {
         while start < end {
+            if start.is_multiple_of(BLOCK) && end - start >= 2 * BLOCK {
+                let next = self.visit_wholes(start, end & !(BLOCK - 1), visitor);
+                if next > start {
+                    start = next;
+                    continue;
+                }
+            }
             // The last block of the address space has no end that can be written down.
             let stop = ((start & !(BLOCK - 1)).saturating_add(BLOCK)).min(end);
             let block = self.block(start);
@@ -246,12 +283,39 @@ impl Shadow {
         }
     }
 
+    /// Visits whole blocks of one region as long as one follows the other; gives where they end.
+    fn visit_wholes(&mut self, start: u64, end: u64, visitor: &mut impl Visitor) -> u64 {
+        let (region, first) = self.recent[recent(start)];
+        if region != start >> REGION_LOG2 || visitor.only_clears() {
+            return start;
+        }
+        let from = block_of(first, start);
+        let count = ((end - start) >> BLOCK_LOG2).min((BLOCKS - from % BLOCKS) as u64) as usize;
+        let (mut at, mut last) = (start, None);
+        for layout in
+            self.layouts[from..from + count].iter().take_while(|layout| layout.tag() == Layout::WHOLE)
+        {
+            let cell = &mut self.wholes[layout.number()];
+            match last {
+                Some((old, new)) if *cell == old => *cell = new,
+                _ => {
+                    let old = *cell;
+                    *cell = visitor.visit(old, at, 1);
+                    // Who names a crowd is counted.
+                    last = (!old.is_crowd() && !cell.is_crowd()).then_some((old, *cell));
+                }
+            }
+            at += BLOCK;
+        }
+        at
+    }
+
     /// Visits the bytes of a block, which is not absent, from `start` to `stop`.
     fn visit_block(&mut self, block: usize, start: u64, stop: u64, visitor: &mut impl Visitor) {
         let whole = stop - start == BLOCK;
         let layout = self.layouts[block];
         if whole && visitor.only_clears() {
-            return self.drop_block(block, visitor);
+            return self.drop_block((block, start), visitor);
         }
         if layout.tag() == Layout::WHOLE {
             let cell = &mut self.wholes[layout.number()];
@@ -266,7 +330,7 @@ impl Shadow {
         let needed = (start | stop | 1 << COARSEST_LOG2).trailing_zeros();
         let granule = match layout.granule_log2() {
             Some(have) if have <= needed => have,
-            _ => self.cut(block, needed, visitor),
+            _ => self.cut((block, start), needed, visitor),
         };
         let first = self.layouts[block].first_cell();
         let from = first + ((start % BLOCK) >> granule) as usize;
@@ -286,7 +350,7 @@ impl Shadow {
             rest = others;
         }
         if whole && alike {
-            self.make_whole(block, visitor);
+            self.make_whole((block, start), visitor);
         }
     }
 
@@ -378,13 +442,23 @@ impl Shadow {
         }
     }
 
-    /// Where the layouts of an address's region begin, if there are any.
+    /// The layout of an address's block, if it is cut; it is near from now on.
     #[inline(never)]
-    fn look_up(&mut self, address: u64) -> Option<u32> {
+    fn look_up(&mut self, address: u64) -> Option<Layout> {
         let region = address >> REGION_LOG2;
-        let first = *self.regions.get(&region)?;
-        self.recent[recent(address)] = (region, first);
-        Some(first)
+        let (known, first) = self.recent[recent(address)];
+        let first = if known == region {
+            first
+        } else {
+            let first = *self.regions.get(&region)?;
+            self.recent[recent(address)] = (region, first);
+            first
+        };
+        let layout = self.layouts[block_of(first, address)];
+        layout.granule_log2()?;
+        let block = address >> BLOCK_LOG2;
+        self.near[block as usize % NEAR] = (block, layout);
+        Some(layout)
     }
 
     /// The block that holds an address; an absent one becomes whole.
@@ -411,8 +485,18 @@ impl Shadow {
         block
     }
 
+    /// The layout of an address's block is about to change.
+    fn part_from(&mut self, address: u64) {
+        let block = address >> BLOCK_LOG2;
+        let near = &mut self.near[block as usize % NEAR];
+        if near.0 == block {
+            *near = (u64::MAX, Layout::ABSENT);
+        }
+    }
+
     /// Cuts a block into granules of at most `1 << log2` bytes; the granule that it then has.
-    fn cut(&mut self, block: usize, log2: u32, visitor: &mut impl Visitor) -> u32 {
+    fn cut(&mut self, (block, address): (usize, u64), log2: u32, visitor: &mut impl Visitor) -> u32 {
+        self.part_from(address);
         let old = self.layouts[block];
         let count = (BLOCK >> log2) as usize;
         let unit = self.take_units(log2);
@@ -440,7 +524,8 @@ impl Shadow {
     }
 
     /// A block whose cells are all alike becomes whole.
-    fn make_whole(&mut self, block: usize, visitor: &mut impl Visitor) {
+    fn make_whole(&mut self, (block, address): (usize, u64), visitor: &mut impl Visitor) {
+        self.part_from(address);
         let layout = self.layouts[block];
         let cell = self.cells[layout.first_cell()];
         let count = layout.granule_log2().map_or(1, |log2| BLOCK >> log2);
@@ -450,7 +535,8 @@ impl Shadow {
     }
 
     /// A block becomes absent; no background may be there.
-    fn drop_block(&mut self, block: usize, visitor: &mut impl Visitor) {
+    fn drop_block(&mut self, (block, address): (usize, u64), visitor: &mut impl Visitor) {
+        self.part_from(address);
         let layout = std::mem::take(&mut self.layouts[block]);
         if layout.tag() == Layout::WHOLE {
             visitor.dropped(std::mem::take(&mut self.wholes[layout.number()]), 1);

@@ -5,7 +5,7 @@
 
 use deadheat_core::event::Event;
 use deadheat_core::ids::{PlaceId, StackId, ThreadId};
-use deadheat_core::plain::{Form, Plain};
+use deadheat_core::plain::{Form, Plain, Strided};
 
 use super::cursor::Due;
 use crate::error::Error;
@@ -24,6 +24,8 @@ const BLANK: Plain =
 
 /// What is no plain access made once.
 pub(super) enum What {
+    /// So many turns of a loop; [`Ahead::body`] gives its accesses.
+    Loop(Loop),
     /// An event.
     Event(Event),
     /// A bare stamp.
@@ -32,6 +34,17 @@ pub(super) enum What {
     Name(Box<str>),
     /// So many returns from functions that nobody entered.
     Excess(u64),
+}
+
+/// A loop of plain accesses.
+#[derive(Clone, Copy)]
+pub(super) struct Loop {
+    /// The first of its accesses among all loops'.
+    first: u32,
+    /// How many accesses a turn makes.
+    pub(super) len: u32,
+    /// How often it goes round.
+    pub(super) turns: u32,
 }
 
 /// An entry of the second list.
@@ -59,6 +72,8 @@ pub(super) struct Ahead {
     /// How many of `plains` count.
     count: usize,
     others: Vec<Other>,
+    /// The accesses of all loops.
+    bodies: Vec<Strided>,
     /// How many entries there were when the last record was read that is no event: a repeat
     /// repeats the last entry only if there are more.
     solid: usize,
@@ -70,13 +85,14 @@ pub(super) struct Ahead {
 impl Ahead {
     /// An empty one.
     pub(super) fn new() -> Ahead {
-        let (plains, others) = (vec![BLANK; PLAINS], Vec::new());
-        Ahead { plains, count: 0, others, solid: 0, barred: false, behind: Behind::More }
+        let (plains, others, bodies) = (vec![BLANK; PLAINS], Vec::new(), Vec::new());
+        Ahead { plains, count: 0, others, bodies, solid: 0, barred: false, behind: Behind::More }
     }
 
     /// Forgets all entries.
     pub(super) fn clear(&mut self) {
         self.others.clear();
+        self.bodies.clear();
         (self.count, self.solid, self.barred) = (0, 0, false);
         self.behind = Behind::More;
     }
@@ -138,6 +154,20 @@ impl Ahead {
     #[inline(always)]
     pub(super) fn event(&mut self, count: usize, due: Due, event: Event) {
         self.others.push(Other { at: count, due, what: What::Event(event) });
+    }
+
+    /// Adds `turns` turns of a loop of these accesses behind `count` plain accesses, while their room is lent.
+    pub(super) fn looped(&mut self, count: usize, turns: u32, body: impl Iterator<Item = Strided>) {
+        let first = self.bodies.len();
+        self.bodies.extend(body);
+        let len = (self.bodies.len() - first) as u32;
+        let what = What::Loop(Loop { first: first as u32, len, turns });
+        self.others.push(Other { at: count, due: 0, what });
+    }
+
+    /// The accesses of a turn of a loop.
+    pub(super) fn body(&self, Loop { first, len, .. }: Loop) -> &[Strided] {
+        &self.bodies[first as usize..(first + len) as usize]
     }
 
     /// Whether no more other entries should be decoded.

@@ -74,6 +74,11 @@ impl Cursor {
                     return Ok(Pause::Until(other.due));
                 }
                 let wanted = match &other.what {
+                    &What::Loop(round) => {
+                        shared.count_many(u64::from(round.len) * u64::from(round.turns));
+                        let (thread, body) = (self.decoder.thread, self.ahead.body(round));
+                        visit.looped(thread, body, round.turns, shared.tables)
+                    }
                     What::Event(event) => deliver(event, shared, visit),
                     What::Mark => true,
                     What::Name(name) => {

@@ -11,7 +11,7 @@ use deadheat_core::codec::{Fault, Key, Place, Predictor, Record, SLOTS, Stored, 
 use deadheat_core::event::{Event, Op};
 use deadheat_core::ids::{PlaceId, StackId, ThreadId};
 use deadheat_core::kind::{Class, Kind};
-use deadheat_core::plain::{Form, Plain};
+use deadheat_core::plain::{Form, Plain, Strided};
 
 use super::ahead::{Ahead, Behind, STEP, What};
 use super::blocks::Stream;
@@ -27,6 +27,14 @@ const _: () = assert!(SIGHT >= deadheat_core::codec::MAX_EVENT + 16);
 
 /// [`STEP`] records of the predicted events at the predicted addresses.
 const PREDICTED: [u8; STEP] = [tag::EVENT; STEP];
+
+/// So many records of that sort in a row may be those of a loop.
+const LOOP: usize = 32;
+/// A loop's body has at most so many accesses.
+const BODY: usize = 10;
+/// A loop goes round at least that often, and once more.
+const TURNS: usize = 2;
+const _: () = assert!(LOOP <= SIGHT && LOOP.is_multiple_of(STEP) && LOOP / BODY > TURNS);
 
 /// What is known of a slot: the place, and the form of a plain access or a number above all
 /// forms.
@@ -155,16 +163,12 @@ impl Decoder {
             let Some(room) = plains.get_mut(count..).and_then(|room| room.first_chunk_mut::<STEP>()) else {
                 break Burst::Slow;
             };
-            if bytes[..STEP] == PREDICTED {
-                let (taken, added) =
-                    predicted::<CALLS>(predictor, &mut state, known, room, &mut stack, stacks);
-                (at, count) = (at + taken, count + added.count);
-                if added.call_last {
-                    ahead.solidify(count);
-                }
-                if taken > 0 {
-                    continue;
-                }
+            let (path, room_here) = ((&mut stack, &mut *stacks), (&mut *room, &mut count));
+            let taken =
+                predicted::<CALLS>((predictor, &mut state), known, &held[at..], path, room_here, ahead);
+            at += taken;
+            if taken > 0 {
+                continue;
             }
             let Some(front) = bytes.first_chunk() else { break Burst::Slow };
             if let Some((slot, address, len)) = predictor.decode_plain(&mut state, front) {
@@ -194,15 +198,12 @@ impl Decoder {
                 ahead.solidify(count);
                 continue;
             }
-            let maker = Maker { thread: *thread, place, stack, address, before: count };
+            let maker = Maker { thread: *thread, place, stack, address, before: count, change };
             let Some(numbers) = maker.make(what, kind, &bytes[len..], stamp, room, ahead) else {
                 break Burst::Event(slot, address);
             };
             (at, count) = (at + numbers.len, count + usize::from(numbers.plain));
             stamp = numbers.stamp;
-            if numbers.due >= change {
-                ahead.bar();
-            }
             if ahead.has_enough_others() {
                 break Burst::Full;
             }
@@ -447,39 +448,78 @@ fn what(kind: Kind) -> u32 {
     }
 }
 
-/// What [`predicted`] added to the plain accesses.
-struct Added {
-    count: usize,
-    /// A call came behind the last of them.
-    call_last: bool,
-}
-
-/// Takes up to [`STEP`] records of the predicted events at the predicted addresses.
+/// Takes turns of a loop, or up to [`STEP`] records of the predicted events at the predicted addresses, if
+/// several of these are in front of `bytes`; gives how many records it took.
 #[inline(always)]
 fn predicted<const CALLS: bool>(
-    predictor: &mut Predictor,
-    state: &mut Place,
+    (predictor, state): (&mut Predictor, &mut Place),
     known: &[Known; SLOTS],
-    room: &mut [Plain; STEP],
-    stack: &mut StackId,
-    stacks: &mut Stacks,
-) -> (usize, Added) {
-    let (mut count, mut latest_call) = (0, usize::MAX);
+    bytes: &[u8],
+    (stack, stacks): (&mut StackId, &mut Stacks),
+    (room, count): (&mut [Plain; STEP], &mut usize),
+    ahead: &mut Ahead,
+) -> usize {
+    if bytes.first_chunk() != Some(&PREDICTED) {
+        return 0;
+    }
+    if bytes.first_chunk() == Some(&[tag::EVENT; LOOP]) {
+        let taken = looped(predictor, state, known, (bytes, *stack), (ahead, *count));
+        if taken > 0 {
+            return taken;
+        }
+    }
+    let (mut added, mut latest_call) = (0, usize::MAX);
     let taken = predictor.decode_run(state, STEP, |slot, address| {
         let Known { place, what } = known[slot as usize % SLOTS];
         if what <= Form::MASK {
-            room[count % STEP] = Plain { address, place, stack: *stack, form: Form::from_bits(what) };
-            count += 1;
+            room[added % STEP] = Plain { address, place, stack: *stack, form: Form::from_bits(what) };
+            added += 1;
             Taken::Plain
         } else if what == CALL && !CALLS {
             *stack = stacks.push(*stack, place);
-            latest_call = count;
+            latest_call = added;
             Taken::Call
         } else {
             Taken::No
         }
     });
-    (taken, Added { count, call_last: latest_call == count })
+    *count += added;
+    if latest_call == added {
+        ahead.solidify(*count);
+    }
+    taken
+}
+
+/// Takes as many turns of a loop of plain accesses as the records in front of `bytes` are those of predicted
+/// events at predicted addresses, but for the last turn: so that an event follows which a record behind
+/// them can repeat. Gives how many records were taken; 0, and nothing changed, if there is no such loop.
+#[inline(never)]
+fn looped(
+    predictor: &mut Predictor,
+    state: &mut Place,
+    known: &[Known; SLOTS],
+    (bytes, stack): (&[u8], StackId),
+    (ahead, before): (&mut Ahead, usize),
+) -> usize {
+    let mut slots = [0; BODY];
+    let Some(len) = predictor.find_loop(state, &mut slots) else { return 0 };
+    let body = &slots[..len];
+    if LOOP / len <= TURNS || body.iter().any(|&slot| known[slot as usize % SLOTS].what > Form::MASK) {
+        return 0;
+    }
+    let (steps, _) = bytes.as_chunks::<STEP>();
+    let run = steps.iter().take_while(|&&step| step == PREDICTED).count() * STEP;
+    let turns = run / len - 1;
+    ahead.looped(
+        before,
+        turns as u32,
+        body.iter().map(|&slot| {
+            let (address, stride) = predictor.decode_turns(state, slot, turns as u32);
+            let Known { place, what } = known[slot as usize % SLOTS];
+            Strided { first: Plain { address, place, stack, form: Form::from_bits(what) }, stride }
+        }),
+    );
+    turns * len
 }
 
 /// What is known of an event before its numbers are read.
@@ -490,6 +530,8 @@ struct Maker {
     address: u64,
     /// How many plain accesses come before it.
     before: usize,
+    /// The moment at which addresses change their meaning next.
+    change: Due,
 }
 
 /// What the numbers of an event told.
@@ -555,6 +597,9 @@ impl Maker {
     fn add(&self, due: Due, op: Op, ahead: &mut Ahead) {
         let Maker { thread, place, stack, before, .. } = *self;
         ahead.event(before, due, Event { thread, place, stack, times: 1, op });
+        if due >= self.change {
+            ahead.bar();
+        }
     }
 }
 

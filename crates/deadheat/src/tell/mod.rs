@@ -15,7 +15,7 @@ use std::time::UNIX_EPOCH;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use deadheat_core::event::{Event, Op};
 use deadheat_core::ids::ThreadId;
-use deadheat_core::plain::Plain;
+use deadheat_core::plain::{Plain, Strided};
 use deadheat_detect::detector::Detector;
 use deadheat_detect::registry::{self, Analysis, Options};
 use deadheat_report::format::{FORMATS, Format, Style, named};
@@ -240,6 +240,11 @@ impl Visit for Judge<'_> {
 
     fn plain(&mut self, thread: ThreadId, accesses: &[Plain], _: &Tables) -> bool {
         self.works.iter_mut().for_each(|work| work.detector.plain(thread, accesses, &mut work.found));
+        true
+    }
+
+    fn looped(&mut self, thread: ThreadId, body: &[Strided], turns: u32, _: &Tables) -> bool {
+        self.works.iter_mut().for_each(|work| work.detector.looped(thread, body, turns, &mut work.found));
         true
     }
 
