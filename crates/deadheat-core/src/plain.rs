@@ -159,9 +159,52 @@ impl Strided {
     }
 }
 
+/// Takes a loop apart: `take` gets its accesses in the order in which `turns` turns of `body` make them, some
+/// at a time, until it says `false`. Gives whether it took all.
+pub fn unroll(body: &[Strided], turns: u32, mut take: impl FnMut(&[Plain]) -> bool) -> bool {
+    const SOME: usize = 64;
+    let blank = Plain { address: 0, place: PlaceId::UNKNOWN, stack: StackId::EMPTY, form: Form(0) };
+    let (mut some, mut count) = ([blank; SOME], 0);
+    for turn in 0..turns {
+        for access in body {
+            some[count] = access.at(turn);
+            count += 1;
+            if count == SOME {
+                if !take(&some) {
+                    return false;
+                }
+                count = 0;
+            }
+        }
+    }
+    count == 0 || take(&some[..count])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_loop_is_taken_apart_in_order_until_nothing_more_is_wanted() {
+        let form = Form::of(&Access::plain(0, 8, Mode::Read)).unwrap();
+        let part = |address, stride| {
+            let first = Plain { address, place: PlaceId(1), stack: StackId(2), form };
+            Strided { first, stride }
+        };
+        let body = [part(0, 8), part(1000, 0), part(5000, 8_u64.wrapping_neg())];
+        let (mut next, mut slices) = (0, 0);
+        let whole = unroll(&body, 50, |some| {
+            for access in some {
+                assert_eq!(*access, body[next % 3].at(next as u32 / 3));
+                next += 1;
+            }
+            slices += 1;
+            true
+        });
+        assert_eq!((whole, next, slices), (true, 150, 3));
+        assert!(!unroll(&body, 50, |_| false));
+        assert!(unroll(&body, 0, |_| false));
+    }
 
     #[test]
     fn a_loop_fills_a_range_upwards_downwards_or_on_the_spot() {

@@ -2,7 +2,7 @@
 
 use deadheat_core::event::Event;
 use deadheat_core::ids::ThreadId;
-use deadheat_core::plain::{Plain, Strided};
+use deadheat_core::plain::{self, Plain, Strided};
 use deadheat_core::race::RaceSink;
 
 /// An analysis: it is fed the events of one run, in the merged order of its trace, and puts
@@ -20,9 +20,10 @@ pub trait Detector {
     /// Takes the next events, those of a loop of one thread: each turn makes each of these accesses, in
     /// this order. The same as [`Self::plain`] for all of them.
     fn looped(&mut self, thread: ThreadId, body: &[Strided], turns: u32, sink: &mut dyn RaceSink) {
-        for turn in 0..turns {
-            body.iter().for_each(|access| self.plain(thread, &[access.at(turn)], sink));
-        }
+        plain::unroll(body, turns, |some| {
+            self.plain(thread, some, sink);
+            true
+        });
     }
 
     /// These accesses of some thread will come soon, though others may come before them. Only a

@@ -2,7 +2,7 @@
 
 use deadheat_core::event::Event;
 use deadheat_core::ids::ThreadId;
-use deadheat_core::plain::{Plain, Strided};
+use deadheat_core::plain::{self, Plain, Strided};
 
 use crate::tables::Tables;
 
@@ -22,7 +22,7 @@ pub trait Visit {
     /// order. The same as [`Self::plain`] for all of them.
     #[inline]
     fn looped(&mut self, thread: ThreadId, body: &[Strided], turns: u32, tables: &Tables) -> bool {
-        (0..turns).all(|turn| body.iter().all(|access| self.plain(thread, &[access.at(turn)], tables)))
+        plain::unroll(body, turns, |some| self.plain(thread, some, tables))
     }
 
     /// These plain accesses of some thread will come soon, in this order but perhaps with other

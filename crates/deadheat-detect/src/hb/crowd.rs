@@ -190,7 +190,7 @@ impl Crowds {
             }
         }
         crowd.version = crowd.version.wrapping_add(1);
-        if crowd.members.len() > 2 {
+        if crowd.members.len() > 2 || matches!(now.sort, Sort::AtomicRead | Sort::AtomicWrite) {
             return Some(cell);
         }
         let packed = pack(&crowd.members);

@@ -29,7 +29,7 @@ mod sites;
 use deadheat_core::access::{Access, Mode, Via};
 use deadheat_core::event::{BlockKind, Event, Op};
 use deadheat_core::ids::ThreadId;
-use deadheat_core::plain::{Form, Plain, Strided};
+use deadheat_core::plain::{self, Form, Plain, Strided};
 use deadheat_core::race::{Block, HeldLock, LockSetId, LockSets, Race, RaceSink, Side};
 use deadheat_core::rule::Epoch;
 
@@ -413,9 +413,10 @@ impl Detector for Hb {
             self.counts.accesses += body.len() as u64 * u64::from(turns);
             return;
         }
-        for turn in 0..turns {
-            body.iter().for_each(|access| self.plain(thread, &[access.at(turn)], sink));
-        }
+        plain::unroll(body, turns, |some| {
+            self.plain(thread, some, sink);
+            true
+        });
     }
 
     /// Fetches the cells into the processor's caches, where they would not be anyway.
