@@ -296,8 +296,13 @@ impl Hunt<'_> {
         if flight.monitored && !ended.stopped && trace.exists() {
             self.feed_back(&trace)?;
         }
-        self.log.add(&Line::Provoke(Box::new(line)))?;
-        self.runs += 1;
+        // One that was stopped before a process took what it was told, or because the hunt cannot go on (with this
+        // program, perhaps), and that showed nothing, is as if it had not been.
+        let found = !line.races.is_empty() || !line.findings.is_empty();
+        if found || !ended.stopped || (outcome.taken.is_some() && work.failure.is_none()) {
+            self.log.add(&Line::Provoke(Box::new(line)))?;
+            self.runs += 1;
+        }
         let place =
             if self.settings.isolate { flight.folder.join("copy") } else { self.settings.folder.clone() };
         self.command(work, self.settings.teardown.as_ref(), &place, ended.key, "--teardown")?;
