@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use common::hunting::{build, built, lines, proved, run};
-use common::{deadheat, ok, said};
+use common::{deadheat, interruptible, ok, said};
 use serde_json::Value;
 
 const COUNTER: &str = "#include <pthread.h>
@@ -230,7 +230,7 @@ fn state_is_put_back_around_each_run() {
 fn an_interrupted_hunt_tells_what_it_found() {
     let source = LOCKED.replace("int main(void) {", "#include <unistd.h>\nint main(void) { usleep(300000);");
     let Some(folder) = built("interrupted", &source) else { return };
-    let mut command = deadheat();
+    let mut command = interruptible();
     command.args(["hunt", "--", "./p"]).current_dir(&folder).stdin(Stdio::null()).stderr(Stdio::piped());
     let child = command.spawn().expect("started");
     std::thread::sleep(std::time::Duration::from_millis(500));

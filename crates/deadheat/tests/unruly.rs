@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use common::hunting::{built, folder, lines, processes_of, proved, run, says};
-use common::{deadheat, have, ok, said};
+use common::{deadheat, have, interruptible, ok, said};
 use serde_json::Value;
 
 /// A counter that two threads add to, around other parts: what is done first, and before the end.
@@ -316,7 +316,7 @@ fn a_terminal_is_not_waited_for() {
 fn an_interrupted_first_run_ends_the_hunt() {
     let source = racy("puts(\"here\"); fflush(stdout);", "for (;;) pause();");
     let Some(folder) = built("interrupted-first", &source) else { return };
-    let mut command = deadheat();
+    let mut command = interruptible();
     command.args(["hunt", "--", "./p"]).current_dir(&folder).stdin(Stdio::null());
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("started");
     let mut here = [0; 5];

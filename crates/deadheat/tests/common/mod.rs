@@ -26,6 +26,15 @@ pub(crate) fn deadheat() -> Command {
     command
 }
 
+/// `deadheat` as a shell starts it in the foreground: an interrupt ends it, though the tests may run in the
+/// background, where it is ignored.
+pub(crate) fn interruptible() -> Command {
+    let mut command = Command::new("env");
+    command.args(["--default-signal=INT", env!("CARGO_BIN_EXE_deadheat")]);
+    clean(&mut command);
+    command
+}
+
 /// `deadheat` with these real compilers.
 pub(crate) fn with((c, cxx): (&str, &str)) -> Command {
     let mut command = deadheat();
