@@ -132,7 +132,7 @@ fn loop_events(numbers: &mut Numbers, outer: StackId) -> Vec<Event> {
     let mut events = Vec::new();
     for _ in 0..60 {
         let thread = ThreadId(numbers.below(3) as u32);
-        let body: Vec<(u32, u64, u64)> = (0..1 + numbers.below(13))
+        let body: Vec<(u32, u64, u64)> = (0..1 + numbers.below(if numbers.0 % 4 == 0 { 40 } else { 13 }))
             .map(|at| {
                 let stride = [8, 8, 0, 24, 8_u64.wrapping_neg(), 4096][numbers.below(6) as usize];
                 (1 + at as u32, 0x10_0000 + numbers.below(4096) * 8, stride)
@@ -165,7 +165,7 @@ fn loops_come_as_the_accesses_that_they_make() {
     let mut all_turns = 0;
     for seed in 1..8 {
         let mut numbers = Numbers(seed * 77);
-        let mut tables = tables_with(40);
+        let mut tables = tables_with(60);
         let outer = tables.stacks.push(StackId::EMPTY, PlaceId(31));
         let events = loop_events(&mut numbers, outer);
         let path = scratch(&format!("loops-{seed}.dh"));

@@ -6,7 +6,9 @@
 //! one place are judged together, as one range where they fill one. Only if one races, all are judged
 //! again in their own order, to tell it; those that were remembered already are met without effect.
 
-use deadheat_core::plain::{Plain, Strided};
+use std::slice;
+
+use deadheat_core::plain::{self, Plain, Strided};
 
 use super::cache::Label;
 use super::cell::Moment;
@@ -21,7 +23,7 @@ impl Hb {
     pub(super) fn pass_loop(&mut self, row: usize, body: &[Strided], turns: u32) -> bool {
         body.iter().all(|access| match access.range(turns) {
             Some(range) if alike(access) => self.pass_range(row, &access.first, range),
-            _ => (0..turns).all(|turn| self.quick(row, &[access.at(turn)]) == 1),
+            _ => plain::unroll(slice::from_ref(access), turns, |some| self.quick(row, some) == some.len()),
         })
     }
 

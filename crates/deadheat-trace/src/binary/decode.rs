@@ -31,10 +31,10 @@ const PREDICTED: [u8; STEP] = [tag::EVENT; STEP];
 /// So many records of that sort in a row may be those of a loop.
 const LOOP: usize = 32;
 /// A loop's body has at most so many accesses.
-const BODY: usize = 10;
+const BODY: usize = 32;
 /// A loop goes round at least that often, and once more.
 const TURNS: usize = 2;
-const _: () = assert!(LOOP <= SIGHT && LOOP.is_multiple_of(STEP) && LOOP / BODY > TURNS);
+const _: () = assert!(LOOP <= SIGHT);
 
 /// What is known of a slot: the place, and the form of a plain access or a number above all
 /// forms.
@@ -504,12 +504,15 @@ fn looped(
     let mut slots = [0; BODY];
     let Some(len) = predictor.find_loop(state, &mut slots) else { return 0 };
     let body = &slots[..len];
-    if LOOP / len <= TURNS || body.iter().any(|&slot| known[slot as usize % SLOTS].what > Form::MASK) {
+    if body.iter().any(|&slot| known[slot as usize % SLOTS].what > Form::MASK) {
         return 0;
     }
     let (steps, _) = bytes.as_chunks::<STEP>();
     let run = steps.iter().take_while(|&&step| step == PREDICTED).count() * STEP;
-    let turns = run / len - 1;
+    let turns = (run / len).saturating_sub(1);
+    if turns < TURNS {
+        return 0;
+    }
     ahead.looped(
         before,
         turns as u32,
