@@ -132,12 +132,13 @@ fn loop_events(numbers: &mut Numbers, outer: StackId) -> Vec<Event> {
     let mut events = Vec::new();
     for _ in 0..60 {
         let thread = ThreadId(numbers.below(3) as u32);
-        let body: Vec<(u32, u64, u64)> = (0..1 + numbers.below(if numbers.0 % 4 == 0 { 40 } else { 13 }))
-            .map(|at| {
-                let stride = [8, 8, 0, 24, 8_u64.wrapping_neg(), 4096][numbers.below(6) as usize];
-                (1 + at as u32, 0x10_0000 + numbers.below(4096) * 8, stride)
-            })
-            .collect();
+        let body: Vec<(u32, u64, u64)> =
+            (0..1 + numbers.below(if numbers.0.is_multiple_of(4) { 40 } else { 13 }))
+                .map(|at| {
+                    let stride = [8, 8, 0, 24, 8_u64.wrapping_neg(), 4096][numbers.below(6) as usize];
+                    (1 + at as u32, 0x10_0000 + numbers.below(4096) * 8, stride)
+                })
+                .collect();
         let stack = if numbers.below(3) == 0 { outer } else { StackId::EMPTY };
         let turns = if numbers.below(20) == 0 { 20_000 } else { numbers.below(90) };
         for turn in 0..turns {
