@@ -85,13 +85,6 @@ fn programs() -> Vec<PathBuf> {
     all.into_iter().step_by(if in_full() { 1 } else { 10 }).collect()
 }
 
-/// Whether the program says that a run may end without having shown one of its races, so that twenty hunts
-/// which agree are chance.
-fn shows_a_race_sometimes(source: &Path) -> bool {
-    let text = fs::read_to_string(source).expect("readable");
-    text.lines().any(|line| line.starts_with("//! observed ") && line.ends_with(": sometimes"))
-}
-
 /// Builds a program of `spec/hunts` as `p`.
 fn build_file(folder: &Path, source: &Path) {
     let compiler = if source.extension().is_some_and(|ending| ending == "cpp") { "c++" } else { "cc" };
@@ -206,10 +199,6 @@ fn killed_and_split_hunts_prove_what_undisturbed_ones_do() {
     let programs = programs();
     for (number, source) in programs.iter().enumerate() {
         let name = source.file_name().expect("a name").to_string_lossy().into_owned();
-        if shows_a_race_sometimes(source) {
-            println!("{name}: says that hunts of it need not agree");
-            continue;
-        }
         let folder = folder(&format!("disturbed-{name}"));
         build_file(&folder, source);
         let Some(whole) = undisturbed(&folder) else {

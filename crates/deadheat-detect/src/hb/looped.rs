@@ -10,12 +10,9 @@ use std::slice;
 
 use deadheat_core::plain::{self, Plain, Strided};
 
-use super::cache::Label;
-use super::cell::Moment;
+use super::Hb;
 use super::crowd::{Member, Sort};
 use super::judge::Judge;
-use super::sites::{How, Site};
-use super::{Hb, look_up};
 
 impl Hb {
     /// Takes `turns` turns of a loop of a thread, if none of its accesses races. After `false` some may
@@ -29,20 +26,13 @@ impl Hb {
 
     /// Takes accesses like `first` that fill a range.
     fn pass_range(&mut self, row: usize, first: &Plain, (start, end): (u64, u64)) -> bool {
-        let clock = self.order.threads.now(row);
+        let access = first.access();
+        let event = first.event(self.order.threads.row(row).id);
+        let moment = self.moment(row, &event, &access);
         let thread = self.order.threads.row(row);
-        let &Plain { place, stack, form, .. } = first;
-        let how = How::of_power(first);
-        let label = Label::new(place, stack, how, thread.locks);
-        let table = self.cache.table(thread.slot, row);
-        let site = table.find(label).unwrap_or_else(|| {
-            let site = Site { slot: thread.slot, thread: thread.id, place, stack, locks: thread.locks, how };
-            look_up(table, &mut self.sites, label, site)
-        });
-        let sort = if form.writes() { Sort::PlainWrite } else { Sort::PlainRead };
         self.findings.reset();
         let mut judge = Judge {
-            now: Member { moment: Moment::new(site, clock), slot: thread.slot, sort },
+            now: Member { moment, slot: thread.slot, sort: Sort::of(&access) },
             clock: &thread.clock,
             sites: &mut self.sites,
             crowds: &mut self.crowds,

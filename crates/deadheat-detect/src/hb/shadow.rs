@@ -193,7 +193,7 @@ impl Shadow {
                 count += 1;
             }
             let sum = cells[..count].iter().fold(0, |sum: u64, &cell| {
-                sum ^ self.cells.get(cell as usize).map_or(0, |cell| cell.read().bits())
+                sum ^ self.cells.get(cell).map_or(0, |cell| cell.read().bits())
             });
             std::hint::black_box(sum);
             if count < AT_A_TIME {
@@ -204,14 +204,14 @@ impl Shadow {
 
     /// The number of the cell of an address, or of another one if that is not soon found.
     #[inline]
-    fn first_cell(&self, address: u64) -> u32 {
+    fn first_cell(&self, address: u64) -> usize {
         let (region, first) = self.recent[recent(address)];
         if region != address >> REGION_LOG2 {
             return 0;
         }
         let layout = self.layouts[block_of(first, address)];
         let within = (address % BLOCK) >> (layout.tag().wrapping_sub(1) & COARSEST_LOG2);
-        (layout.first_cell() + within as usize) as u32
+        layout.first_cell() + within as usize
     }
 
     /// Visits the cells of the bytes from `start` to `end`, cutting blocks where needed.
