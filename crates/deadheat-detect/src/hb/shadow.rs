@@ -192,9 +192,9 @@ impl Shadow {
                 cells[count] = cell;
                 count += 1;
             }
-            let sum = cells[..count].iter().fold(0, |sum: u64, &cell| {
-                sum ^ self.cells.get(cell).map_or(0, |cell| cell.read().bits())
-            });
+            let sum = cells[..count]
+                .iter()
+                .fold(0, |sum: u64, &cell| sum ^ self.cells.get(cell).map_or(0, |cell| cell.read().bits()));
             std::hint::black_box(sum);
             if count < AT_A_TIME {
                 return;
