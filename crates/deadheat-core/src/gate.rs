@@ -129,6 +129,9 @@ pub mod flag {
     pub const CALLS: u64 = 32;
     /// See inside memory and string functions: each word that they touch is an access of its own.
     pub const PARTS: u64 = 64;
+    /// Of two that meet, side 1, which came later in the watched run, goes on first. In runs that are
+    /// recorded too: only there is it seen that it made its access.
+    pub const TURNED: u64 = 128;
 }
 
 /// A module that descriptors speak of.

@@ -1,5 +1,4 @@
 // Who comes first makes the table; two can come first.
-//! observed 2: sometimes
 #include <pthread.h>
 #include "../hunt.h"
 

@@ -174,8 +174,7 @@ const HUNT: &[Line] = &[
         name: "hunts",
         says: "Every program of spec/hunts, 20 hunts with each compiler: each marked pair is proved in at least \
                19 of them by at most 2 re-runs that arm it, no other pair in any, and of the mended twins and \
-               the correct programs nothing. Every proof of a program's first hunt replays in 20 of 20 tries, \
-               those of the others in the one that is made.",
+               the correct programs nothing. Every proof of every hunt replays in 20 of 20 tries.",
         run: "DEADHEAT_ACCEPT=full cargo test -p deadheat --test hunts",
         prints: &["test result: ok"],
         keeps: &["     Running ", "test result", "skipped", "re-runs that armed"],

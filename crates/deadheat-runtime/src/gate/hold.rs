@@ -219,7 +219,11 @@ impl Arrival<'_> {
                 file::note(note::HELD, self.aim, self.thread, self.coming.pc);
             }
             LOCK.release();
-            return self.wait(slot, quiet);
+            let why = self.wait(slot, quiet);
+            if why == note::FREED_BY_MEETING as u32 && file::flags() & flag::TURNED != 0 {
+                meet::let_first_go(self.thread);
+            }
+            return why;
         } else {
             file::note(note::NOT_HELD, self.aim, self.thread, self.coming.pc);
             LOCK.release();

@@ -1,4 +1,4 @@
-//! Two threads before their accesses: do these conflict now?
+//! Two threads before their accesses: do these conflict now, and who goes on first?
 
 use deadheat_core::access::{Access, Mode};
 use deadheat_core::gate::{access, flag, note, target, verdict};
@@ -8,7 +8,17 @@ use super::hold::Slot;
 use super::{Coming, LOCK};
 use crate::hot::thread::Thread;
 use crate::sys;
-use core::sync::atomic::Ordering;
+use core::ptr::null_mut;
+use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+
+/// Of two that met, the one that goes on first, until it comes to its next hook.
+static FIRST: AtomicPtr<Thread> = AtomicPtr::new(null_mut());
+/// How often such a one came: what the other sleeps on.
+static CAME: AtomicU32 = AtomicU32::new(0);
+/// For how long the other lets it go first: it may come to no hook any more.
+const LONGEST: u64 = 20_000_000;
+/// The side that came later in the watched run.
+const LATER: usize = 1;
 
 /// What an access does if it is made now: a compare-exchange that would fail only reads.
 pub(super) fn as_of_now(coming: &Coming) -> (Access, bool) {
@@ -55,6 +65,10 @@ pub(super) fn meet(slot: &'static Slot, thread: *mut Thread, coming: &Coming) {
     target_word(t, target::FIRST).store(side as u64, Ordering::Relaxed);
     target_word(t, target::WAITED).fetch_add(time.saturating_sub(slot.since()), Ordering::Relaxed);
     file::decide(t, if race { verdict::RACE } else { verdict::MOVED });
+    let turned = race && file::flags() & flag::TURNED != 0;
+    if turned {
+        FIRST.store(if side == LATER { held } else { thread }, Ordering::Relaxed);
+    }
     slot.park.give(if race { note::FREED_BY_MEETING } else { note::FREED_BY_MOVE } as u32);
     LOCK.release();
     if race && file::flags() & flag::TRAP != 0 {
@@ -62,5 +76,35 @@ pub(super) fn meet(slot: &'static Slot, thread: *mut Thread, coming: &Coming) {
         sys::trap();
     }
     slot.park.wake();
+    if turned {
+        let_first_go(thread);
+    }
     file::cut_if_done();
+}
+
+/// The thread is one of two that met, and lets the other go if that one is to go first: until it comes to
+/// its next hook, so that it made its access.
+///
+/// What a run does behind a meeting depends on who wins it, and the watched run showed one way.
+pub(super) fn let_first_go(thread: *mut Thread) {
+    let first = FIRST.load(Ordering::Relaxed);
+    let until = file::now() + LONGEST;
+    loop {
+        let came = CAME.load(Ordering::Acquire);
+        let now = file::now();
+        if first == thread || first.is_null() || FIRST.load(Ordering::Relaxed) != first || now >= until {
+            return;
+        }
+        sys::futex_wait(&CAME, came, until - now);
+    }
+}
+
+/// The thread came to a hook.
+#[inline]
+pub(super) fn comes(thread: *mut Thread) {
+    if FIRST.load(Ordering::Relaxed) == thread {
+        FIRST.store(null_mut(), Ordering::Relaxed);
+        CAME.fetch_add(1, Ordering::Release);
+        sys::futex_wake(&CAME);
+    }
 }

@@ -109,6 +109,7 @@ pub(crate) fn open(path: &core::ffi::CStr, filtered: bool) -> bool {
 #[cold]
 #[inline(never)]
 pub(crate) unsafe fn before(thread: *mut Thread, coming: &Coming) {
+    meet::comes(thread);
     if order::wanted() {
         order::step(thread, coming.pc);
     }
@@ -192,6 +193,7 @@ pub(crate) unsafe fn event(thread: *mut Thread, pc: u64, op: &Op) {
         if (*thread).busy != 0 {
             return;
         }
+        meet::comes(thread);
         if stops() && releases(op) {
             let _busy = Busy::new(thread);
             if order::wanted() {

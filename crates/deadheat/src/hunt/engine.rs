@@ -30,6 +30,8 @@ use crate::exit::{Context, Failure};
 
 /// How many re-runs of a hunt are watched too, so that accesses seen first then become targets.
 const FEEDBACK_RUNS: u64 = 2;
+/// The last try of its targets that such a run is: what meets meets in the first, mostly.
+const LAST_WATCHED: u32 = 1;
 /// How many targets of a pair of places that is known already one such run may add.
 const NEW_OF_KNOWN: usize = 1;
 /// Room for finds of the watch rule, and for notes, in one run.
@@ -172,7 +174,7 @@ impl Hunt<'_> {
         fs::create_dir(&folder).context(|| format!("cannot make {}", folder.display()))?;
         let armed: Vec<Target> =
             batch.tries.iter().map(|one| self.targets[one.target].loosened(one.loose)).collect();
-        let monitored = batch.number == 1 && self.monitored < FEEDBACK_RUNS;
+        let monitored = batch.number <= LAST_WATCHED && self.monitored < FEEDBACK_RUNS;
         self.monitored += u64::from(monitored);
         let flags = flags(batch.anybody, monitored) | self.settings.flags();
         let trace = folder.join("run");

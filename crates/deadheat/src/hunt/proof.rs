@@ -336,10 +336,14 @@ fn known_threads(outcome: &Outcome) -> HashMap<u32, String> {
 }
 
 /// The flags of a run that provokes: with the stacks of what meets. One that is watched goes on to
-/// its end.
+/// its end, and turns the order of what meets: what the program does then may be new.
 pub(crate) fn flags(anybody: bool, watched: bool) -> u64 {
     let set = |wanted: bool, flag: u64| if wanted { flag } else { 0 };
-    flag::WATCH | flag::CALLS | set(!watched, flag::CUT) | set(anybody, flag::ANYBODY)
+    flag::WATCH
+        | flag::CALLS
+        | set(!watched, flag::CUT)
+        | set(watched, flag::TURNED)
+        | set(anybody, flag::ANYBODY)
 }
 
 /// Where an access was, for people.
