@@ -135,6 +135,13 @@ impl Strided {
         Plain { address: self.first.address.wrapping_add(more), ..self.first }
     }
 
+    /// The same from that turn on.
+    #[must_use]
+    #[inline]
+    pub const fn from(&self, turn: u32) -> Strided {
+        Strided { first: self.at(turn), stride: self.stride }
+    }
+
     /// The one range of bytes that all accesses of so many turns fill without a gap, each where the
     /// one before it ended or where that began: its start, and the end behind it. `None` if they leave
     /// gaps, overlap in part, or the range is not within the address space.

@@ -47,7 +47,7 @@ fn any_loop(random: &mut Random) -> Next {
             let at = if random.one_in(3) { at } else { at & !(size - 1) };
             let place = PlaceId(1 + random.below(4) as u32);
             let size = size as i64;
-            let stride = random.pick(&[size, size, -size, 0, 3, 2 * size, -16, 136]);
+            let stride = random.pick(&[size, size, -size, 0, 3, 2 * size, -16, 96, 136]);
             let first = Plain { address: BASE + 0x4000 + at, place, stack: StackId::EMPTY, form };
             Strided { first, stride: stride as u64 }
         })

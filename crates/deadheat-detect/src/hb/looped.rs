@@ -3,16 +3,19 @@
 //! Within a loop nothing is synchronised, so all its accesses have one epoch, and what is
 //! remembered of the other threads stays as it is but for what the loop's own accesses cover. So
 //! whether one of them races does not depend on the order in which they are judged: the accesses of
-//! one place are judged together, as one range where they fill one. Only if one races, all are judged
+//! one place are judged together, as one range where they fill one; and what was said of one cell is said
+//! of the next if it is the same. Only if one access races, all are judged
 //! again in their own order, to tell it; those that were remembered already are met without effect.
 
 use std::slice;
 
 use deadheat_core::plain::{self, Plain, Strided};
+use deadheat_core::rule::Epoch;
 
 use super::Hb;
+use super::cell::{Cell, Moment};
 use super::crowd::{Member, Sort};
-use super::judge::Judge;
+use super::judge::{Judge, Passing};
 
 impl Hb {
     /// Takes `turns` turns of a loop of a thread, if none of its accesses races. After `false` some may
@@ -20,8 +23,56 @@ impl Hb {
     pub(super) fn pass_loop(&mut self, row: usize, body: &[Strided], turns: u32) -> bool {
         body.iter().all(|access| match access.range(turns) {
             Some(range) if alike(access) => self.pass_range(row, &access.first, range),
+            None if alike(access) => self.pass_strided(row, access, turns),
             _ => plain::unroll(slice::from_ref(access), turns, |some| self.quick(row, some) == some.len()),
         })
+    }
+
+    /// Takes the accesses of all turns one after the other.
+    fn pass_strided(&mut self, row: usize, access: &Strided, turns: u32) -> bool {
+        let first = &access.first;
+        let moment = self.moment(row, &first.event(self.order.threads.row(row).id), &first.access());
+        let mut turn = 0;
+        while turn < turns {
+            turn += self.quick_strided(row, moment, &access.from(turn), turns - turn);
+            if turn < turns {
+                let Plain { address, form, .. } = access.at(turn);
+                let Some(end) = address.checked_add(form.size()) else { return false };
+                if !self.pass_range(row, first, (address, end)) {
+                    return false;
+                }
+                turn += 1;
+            }
+        }
+        true
+    }
+
+    /// Takes accesses of one moment as long as each is the case that most are, as [`Hb::quick`] does; says how
+    /// many turns it took.
+    fn quick_strided(&mut self, row: usize, moment: Moment, access: &Strided, turns: u32) -> u32 {
+        let thread = self.order.threads.row(row);
+        let now = Epoch { thread: thread.slot, clock: moment.clock() };
+        let passing = Passing { now, writes: access.first.form.writes(), clock: &thread.clock };
+        let Self { shadow, sites, crowds, .. } = self;
+        // What became of a cell that said this, if that holds of each that says it.
+        let mut known: Option<(Cell, Cell)> = None;
+        let mut step = |cell: &mut Cell| {
+            if let Some((old, new)) = known
+                && *cell == old
+            {
+                *cell = new;
+                return true;
+            }
+            let old = *cell;
+            let ordered = passing.step((&mut *cell, 1), (&mut *sites, &mut *crowds), |_| moment.site());
+            // Who names a crowd is counted.
+            if *cell == old || !(cell.is_crowd() || old.is_crowd()) {
+                known = Some((old, *cell));
+            }
+            ordered
+        };
+        let (first, size) = (access.first.address, access.first.form.size());
+        shadow.strided((first, access.stride), size, turns, |cells| cells.iter_mut().all(&mut step))
     }
 
     /// Takes accesses like `first` that fill a range.

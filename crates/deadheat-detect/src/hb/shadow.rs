@@ -178,6 +178,30 @@ impl Shadow {
         }
     }
 
+    /// Gives `step` the cells of each of `turns` accesses of 1, 2, 4, 8 or 16 bytes, a stride apart, as long as
+    /// [`Self::cells`] gives them and it says `true`; says how many it took.
+    #[inline(always)]
+    pub(crate) fn strided(
+        &mut self,
+        (first, stride): (u64, u64),
+        size: u64,
+        turns: u32,
+        mut step: impl FnMut(&mut [Cell]) -> bool,
+    ) -> u32 {
+        let mut address = first;
+        for turn in 0..turns {
+            let taken = match self.cells(address, size) {
+                Some(cells) => step(cells),
+                None => false,
+            };
+            if !taken {
+                return turn;
+            }
+            address = address.wrapping_add(stride);
+        }
+        turns
+    }
+
     /// Fetches the first cell of each access. First it finds where they are, then it asks for all of
     /// them: a processor has many such questions under way at a time only if little stands between them.
     pub(crate) fn touch(&self, addresses: impl Iterator<Item = u64>) {
