@@ -32,7 +32,7 @@
 
 mod bulk;
 
-pub use bulk::{Place, Stored, Taken};
+pub use bulk::{Front, Place, Stored, Taken};
 
 use crate::kind::{Class, Kind};
 

@@ -29,6 +29,20 @@ pub struct Stored {
     pub len: usize,
 }
 
+/// The front of a record that is an event or a call.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Front {
+    /// The slot.
+    pub slot: u32,
+    /// Its head, in the low byte, and what follows it.
+    wide: u64,
+    /// How many bytes there are up to the head, with it.
+    at: usize,
+}
+
+/// Heads from that many above [`tag::EVENT`] on have eight bytes.
+const SHORT_HEADS: u8 = 7 << 4;
+
 /// What a predicted record is, to a reader that keeps a table of slots of its own; see
 /// [`Predictor::decode_run`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -113,26 +127,31 @@ impl Predictor {
         (first, state.stride)
     }
 
-    /// As [`Self::decode_known`], for plain accesses only: the slot and the address, and how many
-    /// bytes the record took.
-    ///
-    /// Cost: about forty instructions and no branch but that for "none of these": what varies
-    /// from record to record is selected, not branched on.
+    /// Which slot the record at the front of `bytes` is of, if it is an event or a call that names no new one. Whether
+    /// the slot is defined is for the caller to know.
+    #[must_use]
     #[inline(always)]
-    pub fn decode_plain(&mut self, place: &mut Place, bytes: &[u8; 16]) -> Option<(u32, u64, usize)> {
-        const PLAIN_KEYS: u64 = (1 << 60) - 1;
-        const SHORT_HEADS: u8 = 7 << 4;
+    pub fn peek(&self, place: &Place, bytes: &[u8; 16]) -> Option<Front> {
         let (near, far) = (u64::from_le_bytes(*bytes.first_chunk()?), bytes[2..].first_chunk()?);
         let far = u64::from_le_bytes(*far);
         let expected = self.slots[place.previous as usize % SLOTS].next as usize % SLOTS;
         let named = (near << 8 & 0x3f00 | near >> 8 & 0xff) as usize;
         let predicted = near as u8 & tag::EVENT != 0;
-        let (index, wide, at) = if predicted { (expected, near, 1) } else { (named, far, 3) };
-        let slot = self.slots.get_mut(index)?;
+        let (slot, wide, at) = if predicted { (expected, near, 1) } else { (named, far, 3) };
+        (slot < SLOTS && near as u8 >= tag::GOTO).then_some(Front { slot: slot as u32, wide, at })
+    }
+
+    /// Takes a record that is an event of a defined slot without a stamp: its address, and how many bytes the record
+    /// took, the event's numbers apart. `None`, and nothing changed, if [`Self::decode`] is needed.
+    ///
+    /// Cost: about thirty instructions and no branch but that for "none of these": what varies
+    /// from record to record is selected, not branched on.
+    #[inline(always)]
+    pub fn take_event(&mut self, place: &mut Place, front: Front) -> Option<(u64, usize)> {
+        let Front { slot: index, wide, at } = front;
+        let slot = &mut self.slots[index as usize % SLOTS];
         let (head, extra) = (wide as u8, (wide >> 4 & 7) as usize);
-        // A slot that is not defined has the key 0.
-        let plain = slot.key.wrapping_sub(1) < PLAIN_KEYS;
-        if !plain || head.wrapping_sub(tag::EVENT) >= SHORT_HEADS || (near as u8) < tag::GOTO {
+        if head.wrapping_sub(tag::EVENT) >= SHORT_HEADS {
             return None;
         }
         let value = (wide >> 8 & ((1 << (8 * extra)) - 1)) << 3 | u64::from(head & 7);
@@ -143,9 +162,22 @@ impl Predictor {
         slot.stride = address.wrapping_sub(slot.last);
         slot.last = address;
         place.address = address;
-        self.slots[place.previous as usize % SLOTS].next = index as u32;
-        place.previous = index as u32;
-        Some((index as u32, address, at + extra))
+        self.slots[place.previous as usize % SLOTS].next = index;
+        place.previous = index;
+        Some((address, at + extra))
+    }
+
+    /// Takes a record that is a call of a defined slot: how many bytes it took. `None`, and nothing changed, if
+    /// [`Self::decode`] is needed.
+    #[inline(always)]
+    pub fn take_call(&mut self, place: &mut Place, front: Front) -> Option<usize> {
+        let Front { slot: index, wide, at } = front;
+        if wide as u8 != tag::EVENT {
+            return None;
+        }
+        self.slots[place.previous as usize % SLOTS].next = index;
+        place.previous = index;
+        Some(at)
     }
 
     /// Decodes the record at the front of `bytes` if it is an event or a call of a slot that is
@@ -167,8 +199,7 @@ impl Predictor {
         let slot = self.slots.get_mut(index)?;
         let (head, extra) = (wide as u8, (wide >> 4 & 7) as usize);
         let (call, stamped) = (slot.key >> 60 == 4, slot.key >> 61 == 1);
-        // A slot that is not defined has the key 0; a head from `SHORT_HEADS` on has eight bytes.
-        const SHORT_HEADS: u8 = 7 << 4;
+        // A slot that is not defined has the key 0.
         let odd = (first < tag::GOTO)
             | (slot.key == 0)
             | (head.wrapping_sub(tag::EVENT) >= SHORT_HEADS)

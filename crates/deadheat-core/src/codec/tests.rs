@@ -7,6 +7,7 @@ use std::vec::Vec;
 
 use super::*;
 use crate::access::{Mode, Via};
+use crate::kind::Class;
 
 fn fresh() -> Box<Predictor> {
     Box::new(Predictor::new())
@@ -163,14 +164,18 @@ fn both_ways(bytes: &[u8], seed: u64) {
     loop {
         let stored = bytes[at..].first_chunk().and_then(|bytes| {
             let mut place = short.resume();
-            let plain = short.decode_plain(&mut place, bytes);
-            let plain = plain.map(|(slot, address, len)| Stored {
-                slot,
-                kind: Kind::plain(0, Mode::Read, Via::Code),
-                address,
-                len,
+            let front = short.peek(&place, bytes);
+            let front = front.filter(|front| short.key(front.slot) != Key(0));
+            let quick = front.and_then(|front| {
+                let (slot, kind) = (front.slot, short.key(front.slot).kind());
+                let (address, len) = match kind.class()? {
+                    Class::Call => (0, short.take_call(&mut place, front)?),
+                    Class::Plain => short.take_event(&mut place, front)?,
+                    _ => return None,
+                };
+                Some(Stored { slot, kind, address, len })
             });
-            let stored = plain.or_else(|| short.decode_known(&mut place, bytes))?;
+            let stored = quick.or_else(|| short.decode_known(&mut place, bytes))?;
             short.pause(place);
             Some(stored)
         });

@@ -230,6 +230,13 @@ impl Passing<'_> {
         true
     }
 
+    /// What becomes of each further cell that says `old`, if [`Self::step`] made `new` of one: not where a cell
+    /// comes to name a crowd or no longer does, since those are counted.
+    #[inline(always)]
+    pub(crate) fn known(old: Cell, new: Cell) -> Option<(Cell, Cell)> {
+        (old == new || !(old.is_crowd() || new.is_crowd())).then_some((old, new))
+    }
+
     fn member(&self, moment: Moment) -> Member {
         let sort = if self.writes { Sort::PlainWrite } else { Sort::PlainRead };
         Member { moment, slot: self.now.thread, sort }

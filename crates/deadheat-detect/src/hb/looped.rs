@@ -65,10 +65,7 @@ impl Hb {
             }
             let old = *cell;
             let ordered = passing.step((&mut *cell, 1), (&mut *sites, &mut *crowds), |_| moment.site());
-            // Who names a crowd is counted.
-            if *cell == old || !(cell.is_crowd() || old.is_crowd()) {
-                known = Some((old, *cell));
-            }
+            known = Passing::known(old, *cell).or(known);
             ordered
         };
         let (first, size) = (access.first.address, access.first.form.size());

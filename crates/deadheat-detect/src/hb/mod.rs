@@ -156,7 +156,20 @@ impl Hb {
             };
             let ordered = match cells {
                 [one] => passing.step((one, 1), (sites, crowds), site),
-                several => several.iter_mut().all(|one| passing.step((one, 1), (sites, crowds), &mut site)),
+                [first, rest @ ..] => {
+                    let old = *first;
+                    let ordered = passing.step((first, 1), (sites, crowds), &mut site);
+                    let known = Passing::known(old, *first);
+                    ordered
+                        && rest.iter_mut().all(|one| {
+                            if known.is_some() && *one == old {
+                                *one = *first;
+                                return true;
+                            }
+                            passing.step((one, 1), (sites, crowds), &mut site)
+                        })
+                }
+                [] => true,
             };
             if !ordered {
                 return done;

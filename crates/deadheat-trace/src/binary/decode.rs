@@ -170,18 +170,7 @@ impl Decoder {
             if taken > 0 {
                 continue;
             }
-            let Some(front) = bytes.first_chunk() else { break Burst::Slow };
-            if let Some((slot, address, len)) = predictor.decode_plain(&mut state, front) {
-                at += len;
-                let Known { place, what } = known[slot as usize % SLOTS];
-                if what > Form::MASK {
-                    break Burst::Event(slot, address);
-                }
-                room[0] = Plain { address, place, stack, form: Form::from_bits(what) };
-                count += 1;
-                continue;
-            }
-            let Some(stored) = predictor.decode_known(&mut state, front) else {
+            let Some(front) = bytes.first_chunk().and_then(|front| predictor.peek(&state, front)) else {
                 // Returns from one to eight functions, or something seldom.
                 match stacks.ancestor(stack, bytes[0] & 7) {
                     Some(up) if !CALLS && bytes[0] >> 3 == 1 => (stack, at) = (up, at + 1),
@@ -190,14 +179,24 @@ impl Decoder {
                 ahead.solidify(count);
                 continue;
             };
-            let Stored { slot, kind, address, len } = stored;
-            at += len;
-            let Known { place, what } = known[slot as usize % SLOTS];
+            let Known { place, what } = known[front.slot as usize % SLOTS];
+            if what <= Form::MASK {
+                let Some((address, len)) = predictor.take_event(&mut state, front) else { break Burst::Slow };
+                at += len;
+                room[0] = Plain { address, place, stack, form: Form::from_bits(what) };
+                count += 1;
+                continue;
+            }
             if what == CALL && !CALLS {
+                let Some(len) = predictor.take_call(&mut state, front) else { break Burst::Slow };
+                at += len;
                 stack = stacks.push(stack, place);
                 ahead.solidify(count);
                 continue;
             }
+            let stored = bytes.first_chunk().and_then(|front| predictor.decode_known(&mut state, front));
+            let Some(Stored { slot, kind, address, len }) = stored else { break Burst::Slow };
+            at += len;
             let maker = Maker { thread: *thread, place, stack, address, before: count, change };
             let Some(numbers) = maker.make(what, kind, &bytes[len..], stamp, room, ahead) else {
                 break Burst::Event(slot, address);
