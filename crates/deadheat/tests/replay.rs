@@ -36,6 +36,8 @@ int main(void)
     pthread_create(&two, 0, second, 0);
     pthread_join(one, 0);
     pthread_join(two, 0);
+    extern int puts(const char *);
+    puts("to the end");
     return shared ? 3 : 4;
 }
 ";
@@ -103,6 +105,21 @@ fn a_proof_is_replayed_and_shown() {
     let race = String::from_utf8_lossy(&output.stdout).lines().nth(1).map(str::to_owned).expect("a race");
     let race: Value = serde_json::from_str(&race).expect("JSON");
     assert_eq!((race["id"].as_str(), race["grade"].as_str()), (Some(id.as_str()), Some("proved")));
+}
+
+#[test]
+fn the_program_goes_on_when_they_have_met_unless_that_is_all_that_is_asked() {
+    if !have("cc") {
+        return;
+    }
+    let folder = folder("cut");
+    build(&folder, PROGRAM);
+    let id = proof(&folder);
+    for (option, ends) in [("--color=never", true), ("--until-met", false)] {
+        let output = replay(&folder, &id, &["--tries", "1", option]);
+        assert_eq!(output.status.code(), Some(66), "{}", said(&output));
+        assert_eq!(String::from_utf8_lossy(&output.stdout).contains("to the end"), ends, "{}", said(&output));
+    }
 }
 
 /// Threads that are slow on their way from a hook to the gate, as on a busy machine, have not passed

@@ -28,6 +28,9 @@ pub(crate) struct Args {
     /// How often to try
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
     tries: u32,
+    /// End the program as soon as the two have met
+    #[arg(long, conflicts_with = "gdb")]
+    until_met: bool,
     /// Run the program in gdb, which stops with both threads before their accesses
     #[arg(long)]
     gdb: bool,
@@ -46,6 +49,7 @@ impl Args {
         Args {
             race,
             tries: 3,
+            until_met: false,
             gdb: false,
             gdb_arg: Vec::new(),
             output: Output::to("json", output),
@@ -75,11 +79,12 @@ fn again(args: &Args, recalled: &Recalled, witness: &Witness, common: &Common) -
         input: recalled.input(),
         order: witness.order(),
     };
+    let flags = witness.flags() | if args.until_met { flag::CUT } else { 0 };
     let (mut end, mut why, mut others) = (End::Exited(0), "", Vec::new());
     for number in 1..=args.tries {
         // Where the watch rule saw one side elsewhere, each second try holds it there.
         let armed = [witness.pair(u64::from(number % 2 == 0))];
-        let tried = run.go(&armed, &[], witness.patience(), witness.flags())?;
+        let tried = run.go(&armed, &[], witness.patience(), flags)?;
         check(&tried.changed, tried.taken, &args.program)?;
         let (met, other): (Vec<_>, Vec<_>) = tried.races.iter().cloned().partition(|race| race.id == *id);
         if let Some(mut race) = met.into_iter().next() {

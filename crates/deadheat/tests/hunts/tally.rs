@@ -113,7 +113,7 @@ impl Tally {
         const RACES: i32 = 66;
         for _ in 0..times {
             let mut command = Command::new(env!("CARGO_BIN_EXE_deadheat"));
-            command.args(["replay", "--tries", "1", &format!("{RESULTS}#{}", proof.id), "--"]);
+            command.args(["replay", "--until-met", "--tries", "1", &format!("{RESULTS}#{}", proof.id), "--"]);
             command.arg(proof.executable).current_dir(proof.folder).stdin(Stdio::null());
             let output = command.output()?;
             self.replays += 1;
