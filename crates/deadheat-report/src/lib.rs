@@ -11,9 +11,15 @@
 #![deny(missing_docs)]
 
 pub mod format;
+pub mod github;
 pub mod group;
+pub mod html;
 pub mod json;
+pub mod junit;
 pub mod model;
+mod place;
+pub mod sarif;
 pub mod source;
 pub mod suppress;
 pub mod text;
+pub mod tsan;

@@ -124,6 +124,15 @@ impl Grade {
         }
     }
 
+    /// What other tools call a report of this grade: `error` or `warning`.
+    #[must_use]
+    pub fn level(self) -> &'static str {
+        match self {
+            Grade::Proved | Grade::Observed => "error",
+            Grade::Predicted | Grade::Suspected => "warning",
+        }
+    }
+
     /// The grade as it is shown to a person.
     #[must_use]
     pub fn shown(self) -> &'static str {

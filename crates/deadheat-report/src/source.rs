@@ -13,6 +13,12 @@ pub trait Sources {
     fn text(&self, file: &str) -> Option<String>;
 }
 
+impl<T: Sources + ?Sized> Sources for &T {
+    fn text(&self, file: &str) -> Option<String> {
+        (**self).text(file)
+    }
+}
+
 /// No sources: stacks only.
 pub struct NoSources;
 

@@ -1,146 +1,19 @@
 //! Reports as people and programs see them, made from hand-written models.
 
-use std::collections::HashMap;
+mod common;
 
+use std::path::Path;
+
+use common::{frame, race, reader, report, sources, writer, written};
 use deadheat_report::format::{FORMATS, Style, named};
 use deadheat_report::group::{Groups, race_id};
-use deadheat_report::model::{
-    Access, Finding, Frame, Grade, Hex, Location, Lock, LockMode, Module, Operation, Race, Report, Run,
-    SCHEMA, Summary, Thread,
-};
+use deadheat_report::json;
+use deadheat_report::model::{Access, Finding, Frame, Grade, Hex, Location, Operation, Report, Run, Summary};
 use deadheat_report::source::{NoSources, Sources};
-use deadheat_report::{json, text};
 use expect_test::{Expect, expect};
 
-struct Fixed(HashMap<&'static str, &'static str>);
-
-impl Sources for Fixed {
-    fn text(&self, file: &str) -> Option<String> {
-        self.0.get(file).map(|text| (*text).to_owned())
-    }
-}
-
-const CACHE: &str = "\
-#include \"cache.h\"
-
-void Cache::put(int key) {
-  std::lock_guard<std::mutex> l(mu_);
-  size_ = size_ + 1;
-}
-
-int Cache::size() const {
-\treturn size_;
-}
-";
-
-fn sources() -> Fixed {
-    Fixed(HashMap::from([("src/cache.cpp", CACHE)]))
-}
-
-fn frame(function: &str, function_line: u32, file: &str, line: u32, column: u32) -> Frame {
-    Frame {
-        function: Some(function.to_owned()),
-        file: Some(file.to_owned()),
-        line: Some(line),
-        column: Some(column),
-        function_line: Some(function_line),
-        module: Some("cache".to_owned()),
-        offset: Some(Hex(0x1180 + u64::from(line))),
-        ..Frame::default()
-    }
-}
-
-fn writer() -> Access {
-    let library =
-        frame("std::thread::_State_impl<F>::_M_run()", 230, "/usr/include/c++/12/bits/std_thread.h", 244, 13);
-    Access {
-        thread: "main/1".to_owned(),
-        thread_name: "worker-1".to_owned(),
-        op: Operation::Write,
-        size: 4,
-        address: Hex(0x7f00_1234),
-        frames: vec![
-            frame("Cache::put(int)", 3, "src/cache.cpp", 5, 9),
-            frame("worker(void*)", 10, "src/main.cpp", 14, 7),
-            library,
-        ],
-        locks: vec![Lock {
-            name: "cache.mu_".to_owned(),
-            id: "cache:cache.mu_".to_owned(),
-            mode: LockMode::Write,
-        }],
-        ..Access::default()
-    }
-}
-
-fn reader() -> Access {
-    Access {
-        thread: "main".to_owned(),
-        op: Operation::Read,
-        size: 4,
-        address: Hex(0x7f00_1234),
-        frames: vec![
-            frame("Cache::size() const", 8, "src/cache.cpp", 9, 9),
-            frame("main", 20, "src/main.cpp", 31, 3),
-            Frame { module: Some("libc.so.6".to_owned()), offset: Some(Hex(0x27249)), ..Frame::default() },
-        ],
-        ..Access::default()
-    }
-}
-
-fn race() -> Race {
-    Race {
-        id: "dh-00000000".to_owned(),
-        grade: Grade::Observed,
-        by: vec!["hb".to_owned()],
-        count: 3,
-        accesses: [writer(), reader()],
-        threads: vec![Thread {
-            thread: "main/1".to_owned(),
-            name: "worker-1".to_owned(),
-            created_by: Some("main".to_owned()),
-            frames: vec![
-                frame("std::thread::thread()", 9, "/usr/include/c++/12/bits/std_thread.h", 9, 3),
-                frame("main", 20, "src/main.cpp", 25, 5),
-            ],
-        }],
-        location: Location::Heap {
-            size: 64,
-            offset: 8,
-            thread: "main".to_owned(),
-            frames: vec![
-                frame("make_cache()", 5, "src/main.cpp", 6, 10),
-                frame("main", 20, "src/main.cpp", 22, 3),
-            ],
-        },
-        witness: None,
-        suggestion: None,
-    }
-}
-
-fn report(races: Vec<Race>) -> Report {
-    let summary = Summary::of(&races, &[]);
-    let modules = vec![Module { path: "/home/user/cache".to_owned(), build_id: "ab01".to_owned() }];
-    let run = Run {
-        schema: SCHEMA,
-        deadheat: "0.1.0".to_owned(),
-        program: "./cache".to_owned(),
-        mode: "record".to_owned(),
-        by: vec!["hb".to_owned()],
-        threads: 2,
-        events: 120,
-        accesses: 100,
-        modules,
-        ..Run::default()
-    };
-    Report { run, races, findings: Vec::new(), summary }
-}
-
 fn shown(report: &Report, sources: &dyn Sources) -> String {
-    let mut out = Vec::new();
-    let style = Style { color: false, quiet: false, sources };
-    text::write(report, &style, &mut out).expect("a vector takes everything");
-    String::from_utf8(out).expect("text is UTF-8")
+    written(named("text").expect("a format"), std::slice::from_ref(report), sources)
 }
 
 fn check(report: &Report, sources: &dyn Sources, expected: &Expect) {
@@ -503,11 +376,13 @@ fn every_format_has_its_own_name() {
     for format in FORMATS {
         assert!(std::ptr::eq(named(format.name).expect(format.name), format));
         assert!(!format.about.is_empty());
-        let style = Style { color: true, quiet: false, sources: &sources() };
+        let sources = sources();
+        let sources = |_: &Run| -> Box<dyn Sources + '_> { Box::new(&sources) };
+        let style = Style { color: true, quiet: false, sources: &sources, root: Path::new("/") };
         let mut out = Vec::new();
-        (format.write)(&report(vec![race()]), &style, &mut out).expect("a vector takes everything");
+        (format.write)(&[report(vec![race()])], &style, &mut out).expect("a vector takes everything");
         assert!(out.ends_with(b"\n"));
-        assert_eq!(out.contains(&0x1b), format.for_people, "colour is for people");
+        assert_eq!(out.contains(&0x1b), format.name == "text", "colour is for people");
     }
     assert!(named("nothing").is_none());
 }

@@ -53,6 +53,10 @@ pub(crate) enum Command {
     Demo(cmd::demo::Args),
     /// Check compilers, linker and limits; build and catch a canary race
     Doctor(cmd::doctor::Args),
+    /// Write the completions of a shell
+    Completions(cmd::shell::CompletionArgs),
+    /// Write the manual's pages
+    Man(cmd::shell::ManArgs),
     /// Wait for the end of a hunt, then end what it left behind
     #[command(name = crate::hunt::warden::COMMAND, hide = true)]
     HuntWarden {

@@ -74,6 +74,45 @@ fn the_same_report_by_way_of_a_file() {
     assert_eq!(types, ["run", "race", "race", "summary"]);
 }
 
+/// Each format by what those who read it look for, and where it goes.
+#[test]
+fn the_formats_of_other_tools() {
+    let folder = Folder::new("formats");
+    folder.write("t.std", RACY);
+    folder.run(&["analyze", "t.std", "--format", "json", "-o", "r.jsonl"]);
+    for (format, on_error, parts) in [
+        ("tsan", true, &["WARNING: ThreadSanitizer: data race", "SUMMARY: ThreadSanitizer: data race"][..]),
+        ("html", false, &["<!DOCTYPE html>", "</html>"]),
+        ("sarif", false, &["\"version\": \"2.1.0\"", "\"ruleId\": \"data-race\""]),
+        ("junit", false, &["<testsuites", "failures=\"2\""]),
+        ("github", false, &["::error "]),
+        ("markdown", false, &["### deadheat", "| --- |"]),
+    ] {
+        let (code, out, err) = folder.run(&["report", "r.jsonl", "--format", format]);
+        let (told, other) = if on_error { (err, out) } else { (out, err) };
+        assert_eq!((code, other.as_str()), (0, ""), "{format}");
+        assert!(parts.iter().all(|part| told.contains(part)), "{format}: {told}");
+        let (code, _, _) = folder.run(&["analyze", "t.std", "--format", format, "-o", "direct"]);
+        assert_eq!(code, 66);
+        let direct = fs::read_to_string(folder.0.join("direct")).expect("it was written");
+        assert_eq!(direct, told, "{format}");
+    }
+}
+
+#[test]
+fn what_a_shell_and_a_manual_want() {
+    let folder = Folder::new("shell");
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let (code, out, err) = folder.run(&["completions", shell]);
+        assert_eq!((code, err.as_str()), (0, ""), "{shell}");
+        assert!(out.contains("hunt") && out.contains("until-met"), "{shell}: {out}");
+    }
+    let (code, _, err) = folder.run(&["man", "pages"]);
+    assert_eq!(code, 0, "{err}");
+    let page = fs::read_to_string(folder.0.join("pages/deadheat-replay.1")).expect("a page");
+    assert!(page.starts_with(".") && page.contains("until\\-met"), "{page}");
+}
+
 #[test]
 fn suppressions() {
     let folder = Folder::new("suppressions");

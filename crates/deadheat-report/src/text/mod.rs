@@ -3,7 +3,7 @@
 //! Invariant: a race takes at most about 40 lines: stacks are cut at `main` and after
 //! `MOST_FRAMES` frames (in `words`).
 
-mod words;
+pub(crate) mod words;
 
 use std::io::{self, Write};
 
@@ -17,14 +17,25 @@ use crate::source::{Sources, span};
 /// Source lines are cut to this width.
 const WIDTH: usize = 120;
 
-/// Writes a report as text: its races and findings, its notes, and one line at the end.
+/// Writes reports as text: of each its races and findings, its notes, and one line at the end.
 ///
 /// # Errors
 /// The stream cannot be written to.
-pub fn write(report: &Report, style: &Style<'_>, out: &mut dyn Write) -> io::Result<()> {
+pub fn write(reports: &[Report], style: &Style<'_>, out: &mut dyn Write) -> io::Result<()> {
+    for report in reports {
+        if reports.len() > 1 {
+            writeln!(out, "deadheat: process {}: {}", report.run.pid.unwrap_or(0), report.run.program)?;
+        }
+        one(report, style, out)?;
+    }
+    Ok(())
+}
+
+fn one(report: &Report, style: &Style<'_>, out: &mut dyn Write) -> io::Result<()> {
     let renderer = if style.color { Renderer::styled() } else { Renderer::plain() }.term_width(WIDTH);
+    let sources = (style.sources)(&report.run);
     for race in &report.races {
-        writeln!(out, "{}\n", renderer.render(&[race_group(race, style.sources)]))?;
+        writeln!(out, "{}\n", renderer.render(&[race_group(race, &*sources)]))?;
     }
     for finding in &report.findings {
         writeln!(out, "{}\n", renderer.render(&[finding_group(finding)]))?;
@@ -38,6 +49,21 @@ pub fn write(report: &Report, style: &Style<'_>, out: &mut dyn Write) -> io::Res
     writeln!(out, "deadheat: {}", closing(report))
 }
 
+/// What a race is on.
+pub(crate) fn on_what(race: &Race) -> String {
+    words::location(&race.location, &race.accesses)
+}
+
+/// A race's text without colour.
+pub(crate) fn plain(race: &Race, sources: &dyn Sources) -> String {
+    Renderer::plain().term_width(WIDTH).render(&[race_group(race, sources)])
+}
+
+/// A finding's text without colour.
+pub(crate) fn plain_finding(finding: &Finding) -> String {
+    Renderer::plain().term_width(WIDTH).render(&[finding_group(finding)])
+}
+
 fn level(grade: Grade) -> Level<'static> {
     match grade {
         Grade::Proved | Grade::Observed => Level::ERROR,
@@ -46,7 +72,7 @@ fn level(grade: Grade) -> Level<'static> {
 }
 
 fn race_group<'a>(race: &'a Race, sources: &dyn Sources) -> Group<'a> {
-    let what = words::location(&race.location, &race.accesses);
+    let what = on_what(race);
     let title = format!("{}: data race on {what}", race.grade.shown());
     let mut group = Group::with_title(level(race.grade).primary_title(title).id(race.id.as_str()));
     for site in sites(race, sources) {
@@ -146,7 +172,7 @@ fn finding_group(finding: &Finding) -> Group<'_> {
 }
 
 /// The line at the end.
-fn closing(report: &Report) -> String {
+pub(crate) fn closing(report: &Report) -> String {
     let Summary { races, grades, occurrences, suppressed, findings, dropped, hunt, .. } = &report.summary;
     let mut text = if *races == 0 {
         let run = &report.run;

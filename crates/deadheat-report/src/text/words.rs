@@ -4,20 +4,20 @@ use crate::group::{is_own, key_frame};
 use crate::model::{Access, Frame, Location, LockMode, Operation, Race, Thread};
 
 /// How many frames of a stack are told.
-pub(super) const MOST_FRAMES: usize = 6;
+pub(crate) const MOST_FRAMES: usize = 6;
 /// How many library frames between an access and the program's own code are told one by one.
 const MOST_LIBRARY_FRAMES: usize = 2;
 /// How many frames of the stack that created a thread or a block are told.
 const MOST_CREATION_FRAMES: usize = 3;
 
 /// `1 race`, `2 races`, `3 accesses`.
-pub(super) fn number(count: u64, what: &str) -> String {
+pub(crate) fn number(count: u64, what: &str) -> String {
     let plural = if what.ends_with('s') { "es" } else { "s" };
     format!("{count} {what}{}", if count == 1 { "" } else { plural })
 }
 
 /// What the race is on.
-pub(super) fn location(location: &Location, accesses: &[Access; 2]) -> String {
+pub(crate) fn location(location: &Location, accesses: &[Access; 2]) -> String {
     let size = match accesses.each_ref().map(|access| access.size) {
         [one, other] if one == other => number(one, "byte"),
         [one, other] => format!("{one} and {other} bytes"),
@@ -78,8 +78,8 @@ fn thread(path: &str, name: &str) -> String {
 }
 
 /// The label of a place: who does what there, holding what.
-pub(super) fn what_it_does(access: &Access) -> String {
-    let who = thread(&access.thread, &access.thread_name);
+pub(crate) fn what_it_does(access: &Access) -> String {
+    let who = who(access);
     let verb = match access.op {
         Operation::Read => "reads",
         Operation::Write => "writes",
@@ -143,8 +143,8 @@ fn short(name: &str) -> String {
 }
 
 /// The note with an access's stack.
-pub(super) fn stack_of(access: &Access) -> String {
-    let who = thread(&access.thread, &access.thread_name);
+pub(crate) fn stack_of(access: &Access) -> String {
+    let who = who(access);
     let what = match (access.op, access.atomic) {
         (Operation::Free, _) => "free".to_owned(),
         (op, false) => op.name().to_owned(),
@@ -158,29 +158,42 @@ pub(super) fn stack_of(access: &Access) -> String {
 }
 
 /// The frames of a stack, each on a line of its own, innermost first.
-pub(super) fn stack(frames: &[Frame]) -> String {
+pub(crate) fn stack(frames: &[Frame]) -> String {
     lines(frames, MOST_FRAMES)
 }
 
+/// How the accesses of a proof met, step by step; nothing if that is not told.
+pub(crate) fn story_lines(race: &Race) -> Vec<&str> {
+    let story = race.witness.as_ref().and_then(|witness| witness.get("story")?.as_array());
+    story.into_iter().flatten().filter_map(|line| line.as_str()).collect()
+}
+
 /// The note that tells how the accesses of a proof met.
-pub(super) fn story(race: &Race) -> Option<String> {
-    let witness = race.witness.as_ref()?;
-    let lines: Vec<&str> =
-        witness.get("story")?.as_array()?.iter().filter_map(|line| line.as_str()).collect();
-    let run = witness.get("run").and_then(serde_json::Value::as_u64);
+pub(crate) fn story(race: &Race) -> Option<String> {
+    let lines = story_lines(race);
+    let run = race.witness.as_ref()?.get("run").and_then(serde_json::Value::as_u64);
     let within = run.map_or(String::new(), |run| format!(" in re-run {run}"));
     (!lines.is_empty()).then(|| format!("how they met{within}:\n  {}", lines.join("\n  ")))
 }
 
-/// The note that says where a thread comes from.
-pub(super) fn creation(row: &Thread) -> String {
-    let who = thread(&row.thread, &row.name);
+/// The thread of an access.
+pub(crate) fn who(access: &Access) -> String {
+    thread(&access.thread, &access.thread_name)
+}
+
+/// Who created a thread.
+pub(crate) fn who_created(row: &Thread) -> String {
     let by = row.created_by.as_deref().unwrap_or("?");
-    format!("{who} was created by `{by}`{}", origin(&row.frames))
+    format!("{} was created by `{by}`", thread(&row.thread, &row.name))
+}
+
+/// The note that says where a thread comes from.
+pub(crate) fn creation(row: &Thread) -> String {
+    who_created(row) + &origin(&row.frames)
 }
 
 /// The note that says where a block comes from.
-pub(super) fn allocation(by: &str, frames: &[Frame]) -> String {
+pub(crate) fn allocation(by: &str, frames: &[Frame]) -> String {
     format!("the block was allocated by `{by}`{}", origin(frames))
 }
 
@@ -226,7 +239,8 @@ fn lines(frames: &[Frame], most: usize) -> String {
     text
 }
 
-fn frame_line(frame: &Frame) -> String {
+/// A frame in one line.
+pub(crate) fn frame_line(frame: &Frame) -> String {
     let mut text = frame.function.as_deref().map(short).unwrap_or_default();
     let mut add = |part: String| {
         if !text.is_empty() {
@@ -249,7 +263,7 @@ fn frame_line(frame: &Frame) -> String {
 
 /// The frames that a reader wants: none of the runtime's, none outside `main`, and no library
 /// frames outside the program's outermost own one.
-fn visible(frames: &[Frame]) -> Vec<&Frame> {
+pub(crate) fn visible(frames: &[Frame]) -> Vec<&Frame> {
     let mut shown = Vec::new();
     for frame in frames.iter().filter(|frame| !is_machinery(frame)) {
         shown.push(frame);

@@ -11,6 +11,7 @@ pub(crate) mod record;
 pub(crate) mod replay;
 pub(crate) mod report;
 pub(crate) mod run;
+pub(crate) mod shell;
 pub(crate) mod trace;
 pub(crate) mod verify;
 
@@ -35,6 +36,8 @@ pub(crate) fn run(command: Command, common: &Common) -> Result<Exit, Failure> {
         Command::Trace(args) => trace::run(&args, common),
         Command::Demo(args) => demo::run(args, common),
         Command::Doctor(args) => doctor::run(&args, common),
+        Command::Completions(args) => shell::completions(&args),
+        Command::Man(args) => shell::man(&args, common),
         Command::HuntWarden { folder } => crate::hunt::warden::guard(&folder),
     }
 }

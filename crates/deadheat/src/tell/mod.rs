@@ -21,7 +21,7 @@ use deadheat_detect::registry::{self, Analysis, Options};
 use deadheat_report::format::{FORMATS, Format, Style, named};
 use deadheat_report::group::Groups;
 use deadheat_report::model::{Grade, Module, Race, Report, Run, SCHEMA, Summary};
-use deadheat_report::source::Files;
+use deadheat_report::source::{Files, Sources};
 use deadheat_report::suppress::Suppressions;
 use deadheat_trace::{Ending, Tables, Trace, Visit};
 
@@ -196,14 +196,16 @@ fn write_all(
     common: &Common,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    for report in reports {
-        if format.for_people && reports.len() > 1 {
-            writeln!(out, "deadheat: process {}: {}", report.run.pid.unwrap_or(0), report.run.program)?;
-        }
-        let sources = Files::new(&report.run.folder, report.run.built);
-        (format.write)(report, &Style { color, quiet: common.quiet, sources: &sources }, out)?;
-    }
+    let sources = |run: &Run| -> Box<dyn Sources> { Box::new(Files::new(&run.folder, run.built)) };
+    let style = Style { color, quiet: common.quiet, sources: &sources, root: &root() };
+    (format.write)(reports, &style, out)?;
     out.flush()
+}
+
+/// The folder from which other tools name source files: that of the repository around the present one.
+fn root() -> PathBuf {
+    let here = std::env::current_dir().unwrap_or_default();
+    here.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(&here).to_path_buf()
 }
 
 fn read_suppressions(choosing: &Choosing) -> Result<Suppressions, Failure> {

@@ -1,0 +1,269 @@
+//! One page that holds all of a report: no network, no script, nothing beside it.
+//!
+//! For each race both places in their source side by side, the stacks, what happened around a meeting with a
+//! lane for each thread, and the commands that go on from there.
+
+use std::io::{self, Write};
+
+use crate::format::Style;
+use crate::group::key_frame;
+use crate::model::{Access, Finding, Frame, Location, Race, Report};
+use crate::source::Sources;
+use crate::text::{self, words};
+
+const LOOK: &str = include_str!("page.css");
+/// How many lines of source are shown before a place, and behind it.
+const AROUND: usize = 4;
+
+/// Writes reports as one page.
+///
+/// # Errors
+/// The stream cannot be written to.
+pub fn write(reports: &[Report], style: &Style<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let title = match reports {
+        [report] => text::closing(report),
+        _ => words::number(reports.iter().map(|report| report.summary.races).sum(), "race"),
+    };
+    writeln!(
+        out,
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <title>deadheat: {}</title>\n<style>\n{LOOK}</style>\n</head>\n<body>",
+        escaped(&title)
+    )?;
+    for (number, report) in reports.iter().enumerate() {
+        page(number, report, &*(style.sources)(&report.run), out)?;
+    }
+    writeln!(out, "</body>\n</html>")
+}
+
+fn page(number: usize, report: &Report, sources: &dyn Sources, out: &mut dyn Write) -> io::Result<()> {
+    let run = &report.run;
+    let mut command = vec![run.program.as_str()];
+    command.extend(run.arguments.iter().map(String::as_str));
+    let command = command.join(" ");
+    writeln!(out, "<header>\n<h1>{}</h1>", rich(&text::closing(report)))?;
+    writeln!(
+        out,
+        "<p><code>{}</code></p>\n<p class=\"quiet\">{}, {}, {}; by {}, deadheat {}</p>",
+        escaped(&command),
+        words::number(run.threads, "thread"),
+        words::number(run.events, "event"),
+        words::number(run.accesses, "access"),
+        escaped(&run.by.join(", ")),
+        escaped(&run.deadheat),
+    )?;
+    for note in &report.summary.notes {
+        writeln!(out, "<p class=\"note\">{}</p>", rich(note))?;
+    }
+    writeln!(out, "</header>")?;
+    if report.races.len() > 1 {
+        writeln!(out, "<nav>\n<ol>")?;
+        for race in &report.races {
+            let places = race.accesses.each_ref().map(place_of);
+            writeln!(
+                out,
+                "<li><a href=\"#{}\">{}</a> {} <span class=\"quiet\">{}</span></li>",
+                anchor(number, race),
+                escaped(&race.id),
+                rich(&text::on_what(race)),
+                escaped(&places.join(" and ")),
+            )?;
+        }
+        writeln!(out, "</ol>\n</nav>")?;
+    }
+    for race in &report.races {
+        section(number, race, (&command, sources), out)?;
+    }
+    for Finding { kind, message, frames, thread, .. } in &report.findings {
+        writeln!(out, "<section class=\"finding\">\n<h2>{}: {}</h2>", escaped(kind), rich(message))?;
+        if !frames.is_empty() {
+            writeln!(out, "<p>in <code>{}</code>:</p>", escaped(thread))?;
+            stack(frames, out)?;
+        }
+        writeln!(out, "</section>")?;
+    }
+    Ok(())
+}
+
+fn anchor(number: usize, race: &Race) -> String {
+    let id = escaped(&race.id);
+    if number == 0 { id } else { format!("{id}-{number}") }
+}
+
+fn section(
+    number: usize,
+    race: &Race,
+    (command, sources): (&str, &dyn Sources),
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let (grade, id) = (race.grade, escaped(&race.id));
+    writeln!(
+        out,
+        "<section id=\"{}\" class=\"{}\">\n<h2><span class=\"grade\">{}</span> data race on {} \
+         <code class=\"quiet\">{id}</code></h2>",
+        anchor(number, race),
+        grade.name(),
+        grade.shown(),
+        rich(&text::on_what(race)),
+    )?;
+    writeln!(out, "<div class=\"sides\">")?;
+    for access in &race.accesses {
+        side(access, sources, out)?;
+    }
+    writeln!(out, "</div>")?;
+    meeting(race, out)?;
+    writeln!(out, "<details>\n<summary>Where the threads and the memory come from</summary>")?;
+    for row in race.threads.iter().filter(|row| row.created_by.is_some()) {
+        writeln!(out, "<p>{}</p>", rich(&words::who_created(row)))?;
+        stack(&row.frames, out)?;
+    }
+    if let Location::Heap { frames, thread, .. } | Location::Mapping { frames, thread, .. } = &race.location {
+        writeln!(out, "<p>the block was allocated by <code>{}</code></p>", escaped(thread))?;
+        stack(frames, out)?;
+    }
+    let by = escaped(&race.by.join(", "));
+    writeln!(out, "<p>seen {}, by {by}</p>\n</details>", words::number(race.count, "time"))?;
+    if race.witness.as_ref().is_some_and(|witness| witness["kind"] == "meeting") {
+        let command = escaped(command);
+        writeln!(
+            out,
+            "<p>Replay it: <code>deadheat replay {id} -- {command}</code><br>Is it mended? \
+             <code>deadheat verify {id} -- {command}</code></p>"
+        )?;
+    }
+    writeln!(out, "</section>")
+}
+
+/// One access: what it does, its source, its stack.
+fn side(access: &Access, sources: &dyn Sources, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "<article>\n<h3>{}</h3>", rich(&words::what_it_does(access)))?;
+    if let Some(frame) = key_frame(&access.frames) {
+        writeln!(out, "<p class=\"quiet\">{}</p>", escaped(&words::frame_line(frame)))?;
+        if let (Some(file), Some(line)) = (&frame.file, frame.line)
+            && let Some(text) = sources.text(file)
+        {
+            excerpt(&text, line as usize, out)?;
+        }
+    }
+    stack(&access.frames, out)?;
+    writeln!(out, "</article>")
+}
+
+/// The lines around one, which is marked.
+fn excerpt(text: &str, line: usize, out: &mut dyn Write) -> io::Result<()> {
+    let first = line.saturating_sub(AROUND).max(1);
+    write!(out, "<pre>")?;
+    for (number, text) in (1..).zip(text.lines()).skip(first - 1).take(line + AROUND - first + 1) {
+        let text = format!("<i>{number:>5}</i> {}", escaped(text));
+        if number == line { writeln!(out, "<mark>{text}</mark>")? } else { writeln!(out, "{text}")? }
+    }
+    writeln!(out, "</pre>")
+}
+
+fn stack(frames: &[Frame], out: &mut dyn Write) -> io::Result<()> {
+    if frames.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "<ol class=\"stack\" start=\"0\">")?;
+    for frame in words::visible(frames) {
+        writeln!(out, "<li>{}</li>", escaped(&words::frame_line(frame)))?;
+    }
+    writeln!(out, "</ol>")
+}
+
+/// What happened around the meeting: a row for each step, a column for each thread.
+fn meeting(race: &Race, out: &mut dyn Write) -> io::Result<()> {
+    let story = words::story_lines(race);
+    if story.is_empty() {
+        return Ok(());
+    }
+    let steps: Vec<Step<'_>> = story.iter().map(|line| Step::of(line)).collect();
+    let mut lanes: Vec<&str> = steps.iter().filter_map(|step| step.thread).collect();
+    lanes.sort_unstable();
+    lanes.dedup();
+    write!(out, "<table>\n<caption>How they met</caption>\n<tr><th></th>")?;
+    lanes.iter().try_for_each(|lane| write!(out, "<th><code>{}</code></th>", escaped(lane)))?;
+    writeln!(out, "</tr>")?;
+    for step in steps {
+        write!(out, "<tr><td class=\"quiet\">{}</td>", escaped(step.time))?;
+        match step.thread.and_then(|thread| lanes.iter().position(|lane| *lane == thread)) {
+            Some(lane) => {
+                write!(out, "{}<td class=\"step\">{}</td>", "<td></td>".repeat(lane), rich(step.what))?;
+                writeln!(out, "{}</tr>", "<td></td>".repeat(lanes.len() - lane - 1))?;
+            }
+            None => writeln!(out, "<td colspan=\"{}\">{}</td></tr>", lanes.len().max(1), rich(step.what))?,
+        }
+    }
+    writeln!(out, "</table>")
+}
+
+/// A sentence of a meeting's story: ``1.5 ms: `main/1` is held before …``.
+struct Step<'a> {
+    time: &'a str,
+    thread: Option<&'a str>,
+    what: &'a str,
+}
+
+impl Step<'_> {
+    fn of(line: &str) -> Step<'_> {
+        let (time, what) =
+            line.split_once(": ").filter(|(time, _)| time.ends_with("ms")).unwrap_or(("", line));
+        match what.strip_prefix('`').and_then(|rest| rest.split_once('`')) {
+            Some((thread, what)) => Step { time, thread: Some(thread), what: what.trim_start() },
+            None => Step { time, thread: None, what },
+        }
+    }
+}
+
+fn place_of(access: &Access) -> String {
+    key_frame(&access.frames).map_or("?".to_owned(), words::frame_line)
+}
+
+/// Text with nothing in it that means anything in HTML.
+fn escaped(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => safe += "&amp;",
+            '<' => safe += "&lt;",
+            '>' => safe += "&gt;",
+            '"' => safe += "&quot;",
+            '\'' => safe += "&#39;",
+            c => safe.push(c),
+        }
+    }
+    safe
+}
+
+/// The same, with what stands between backticks as code.
+fn rich(text: &str) -> String {
+    let parts: Vec<&str> = text.split('`').collect();
+    // One backtick alone is a backtick.
+    if parts.len().is_multiple_of(2) {
+        return escaped(text);
+    }
+    let part = |(index, part): (usize, &&str)| {
+        if index % 2 == 0 { escaped(part) } else { format!("<code>{}</code>", escaped(part)) }
+    };
+    parts.iter().enumerate().map(part).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_of_a_report_is_markup() {
+        assert_eq!(rich("a `b<c>` & \"d\""), "a <code>b&lt;c&gt;</code> &amp; &quot;d&quot;");
+        assert_eq!(rich("one ` alone"), "one ` alone");
+    }
+
+    #[test]
+    fn a_step_of_a_story_has_a_time_and_a_thread() {
+        let Step { time, thread, what } = Step::of("1.5 ms: `main/1` is held before a.c:7");
+        assert_eq!((time, thread, what), ("1.5 ms", Some("main/1"), "is held before a.c:7"));
+        let Step { time, thread, what } = Step::of("nobody was left");
+        assert_eq!((time, thread, what), ("", None, "nobody was left"));
+    }
+}

@@ -1,0 +1,97 @@
+//! The formats that other tools read.
+
+mod common;
+
+use common::{race, report, sources, written};
+use deadheat_report::format::named;
+use deadheat_report::model::{Finding, Grade, Report};
+use expect_test::{ExpectFile, expect_file};
+use serde_json::{Value, json};
+
+/// A proof with its story, a finding, and a note.
+fn full() -> Report {
+    let mut proved = race();
+    proved.grade = Grade::Proved;
+    proved.witness = Some(json!({
+        "kind": "meeting",
+        "run": 2,
+        "story": ["1.5 ms: `main/1` is held before src/cache.cpp:5", "2.0 ms: `main` comes: both stand before their accesses"],
+    }));
+    let finding = Finding {
+        kind: "crash".to_owned(),
+        message: "killed by SIGSEGV, 50 % | <odd>".to_owned(),
+        thread: "main/1".to_owned(),
+        frames: proved.accesses[0].frames.clone(),
+        ..Finding::default()
+    };
+    let mut report = report(vec![proved]);
+    report.run.pid = Some(42);
+    report.run.folder = "/home/user/repo/build".to_owned();
+    report.findings.push(finding);
+    report.summary.findings = 1;
+    report.summary.notes.push("the trace ends early, with <some> `words`".to_owned());
+    report
+}
+
+fn told(format: &str, reports: &[Report]) -> String {
+    written(named(format).expect("a format"), reports, &sources())
+}
+
+fn check(format: &str, expected: &ExpectFile) {
+    expected.assert_eq(&told(format, &[full()]));
+}
+
+#[test]
+fn in_the_shape_of_threadsanitizer() {
+    check("tsan", &expect_file!["formats/report.tsan.txt"]);
+    assert_eq!(told("tsan", &[report(Vec::new())]), "");
+}
+
+#[test]
+fn annotations_on_github() {
+    check("github", &expect_file!["formats/report.github.txt"]);
+    let many = report(vec![race(); 13]);
+    let lines = told("github", &[many.clone(), many]);
+    assert_eq!(lines.lines().filter(|line| line.starts_with("::error ")).count(), 10);
+    assert_eq!(lines.lines().last(), Some("::notice::deadheat: 16 more are in the whole report"));
+}
+
+#[test]
+fn a_page_in_markdown() {
+    check("markdown", &expect_file!["formats/report.md"]);
+}
+
+#[test]
+fn junit() {
+    check("junit", &expect_file!["formats/report.junit.xml"]);
+    let passed = told("junit", &[report(Vec::new())]);
+    assert!(passed.contains("tests=\"1\"") && passed.contains("failures=\"0\""), "{passed}");
+}
+
+#[test]
+fn sarif() {
+    check("sarif", &expect_file!["formats/report.sarif"]);
+}
+
+#[test]
+fn sarif_is_what_its_schema_says() {
+    let mut odd = full();
+    odd.races[0].accesses[0].frames.clear();
+    for reports in [vec![full()], vec![odd], vec![report(Vec::new())], vec![full(), full()]] {
+        let text = told("sarif", &reports);
+        let log: serde_sarif::sarif::Sarif = serde_json::from_str(&text).expect("SARIF 2.1.0");
+        assert_eq!(log.runs.len(), reports.len());
+        let (own, again): (Value, Value) =
+            (serde_json::from_str(&text).expect("JSON"), serde_json::to_value(&log).expect("JSON"));
+        // What the schema does not know would be lost on the way.
+        assert_eq!(own, again);
+    }
+}
+
+#[test]
+fn one_page() {
+    check("html", &expect_file!["formats/report.html"]);
+    let page = told("html", &[full(), full()]);
+    assert_eq!(page.matches("<html").count(), 1);
+    assert!(page.contains("id=\"dh-00000000\"") && page.contains("id=\"dh-00000000-1\""));
+}

@@ -1,0 +1,45 @@
+//! `deadheat completions` and `deadheat man`: what shells and `man` want to know of the command line.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use clap::CommandFactory;
+use clap_complete::Shell;
+
+use crate::args::{Cli, Common};
+use crate::exit::{Context, Exit, Failure};
+
+/// For which shell.
+#[derive(clap::Args)]
+pub(crate) struct CompletionArgs {
+    /// The shell; its completions go to standard output
+    #[arg(value_name = "SHELL")]
+    shell: Shell,
+}
+
+/// Where to.
+#[derive(clap::Args)]
+pub(crate) struct ManArgs {
+    /// The folder that the pages are written to, one for each command
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+}
+
+/// Writes a shell's completions.
+pub(crate) fn completions(args: &CompletionArgs) -> Result<Exit, Failure> {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), "deadheat", &mut script);
+    io::stdout().write_all(&script).context(|| "standard output".to_owned())?;
+    Ok(Exit::SUCCESS)
+}
+
+/// Writes the manual's pages.
+pub(crate) fn man(args: &ManArgs, common: &Common) -> Result<Exit, Failure> {
+    let what = || format!("cannot write to {}", args.folder.display());
+    std::fs::create_dir_all(&args.folder).context(what)?;
+    clap_mangen::generate_to(Cli::command(), &args.folder).context(what)?;
+    if !common.quiet {
+        anstream::eprintln!("deadheat: the pages are in {}", args.folder.display());
+    }
+    Ok(Exit::SUCCESS)
+}
