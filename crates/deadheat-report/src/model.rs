@@ -75,6 +75,9 @@ pub struct Run {
     pub pid: Option<u32>,
     /// The analyses that judged it.
     pub by: Vec<String>,
+    /// How many processes it had that were watched.
+    #[serde(skip_serializing_if = "is_at_most_one")]
+    pub processes: u64,
     /// How many threads it had.
     pub threads: u64,
     /// How many events were seen.
@@ -455,6 +458,10 @@ pub struct Summary {
     /// What the reader should know: a run that could not have shown a race, a module that
     /// changed, a trace that ends early.
     pub notes: Vec<String>,
+}
+
+fn is_at_most_one(number: &u64) -> bool {
+    *number < 2
 }
 
 fn is_zero(number: &u64) -> bool {

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use common::{deadheat, ok, output, project, said};
+use serde_json::Value;
 
 /// A folder with the tiny project built in it.
 fn built(name: &str) -> PathBuf {
@@ -38,6 +39,44 @@ fn the_programs_code_comes_through() {
     assert_eq!(code(&folder, &["run", "--", "sh", "-c", "exit 9"]), Some(9));
     assert_eq!(code(&folder, &["run", "--", "./program"]), Some(66));
     assert_eq!(code(&folder, &["run", "--fail-on", "proved", "--", "./program"]), Some(0));
+}
+
+/// What a suite's programs did is told as one: each race once, and of each program what it has to say.
+#[test]
+fn a_suite_is_told_as_one() {
+    let folder = built("suite");
+    ok(deadheat().args(["cc", "-xc", "-", "-o", "alone"]).stdin(source(&folder)), &folder);
+    let told = |script: &str| {
+        let run = ["run", "--format", "json", "-o", "r.jsonl", "--", "sh", "-c", script];
+        let code = code(&folder, &run);
+        let text = fs::read_to_string(folder.join("r.jsonl")).expect("a report");
+        let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+        (code, lines)
+    };
+    let number = |line: &Value, field: &str| line[field].as_u64().unwrap_or_default();
+    let (code, one) = told("./program");
+    assert_eq!((code, one[0].get("processes")), (Some(66), None));
+    let (code, lines) = told("./program; ./alone; ./program; exit 3");
+    assert_eq!((code, lines.len()), (Some(66), one.len()));
+    assert_eq!((number(&lines[0], "processes"), lines[0]["program"].as_str()), (3, Some("sh")));
+    assert!(number(&lines[0], "accesses") > 2 * number(&one[0], "accesses"));
+    for (race, alone) in lines.iter().zip(&one).filter(|(line, _)| line["type"] == "race") {
+        assert_eq!((&race["id"], number(race, "count")), (&alone["id"], 2 * number(alone, "count")));
+    }
+    assert_eq!(lines.last().expect("a summary")["notes"], serde_json::json!([]));
+    let (code, lines) = told("./alone; ./alone; exit 3");
+    assert_eq!(code, Some(3));
+    let notes = &lines.last().expect("a summary")["notes"];
+    assert_eq!(notes, &serde_json::json!(["no second thread was seen, so nothing could race"]));
+    let text = said(&output(deadheat().args(["run", "--", "sh", "-c", "./alone; ./alone"]), &folder));
+    assert!(text.contains("no race found in 2 processes, 2 threads, "), "{text}");
+}
+
+/// A program with one thread, as a file to be read.
+fn source(folder: &Path) -> fs::File {
+    let path = folder.join("alone.c");
+    fs::write(&path, "int there; int main(void) { there = 1; return there - 1; }").expect("written");
+    fs::File::open(path).expect("it was written")
 }
 
 #[test]

@@ -176,8 +176,12 @@ pub(crate) fn closing(report: &Report) -> String {
     let Summary { races, grades, occurrences, suppressed, findings, dropped, hunt, .. } = &report.summary;
     let mut text = if *races == 0 {
         let run = &report.run;
+        let processes = match run.processes {
+            0 | 1 => String::new(),
+            many => format!("{}, ", words::number(many, "process")),
+        };
         format!(
-            "no race found in {}, {} and {}",
+            "no race found in {processes}{}, {} and {}",
             words::number(run.threads, "thread"),
             words::number(run.events, "event"),
             words::number(run.accesses, "access"),

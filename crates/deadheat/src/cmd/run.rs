@@ -39,7 +39,9 @@ pub(crate) fn watch(
     let scratch = if trace.is_none() { Some(Scratch::make()?) } else { None };
     let path = trace.or_else(|| Some(scratch.as_ref()?.path().join("trace"))).unwrap_or_default();
     let (end, traces) = record::record(program, &path, common)?;
-    if !traces.is_empty() && tell::traces(&traces, judging, telling, common)? == Exit::Races {
+    if !traces.is_empty()
+        && tell::processes(&traces, program.command(), judging, telling, common)? == Exit::Races
+    {
         return Ok(Exit::Races);
     }
     Ok(end.exit())

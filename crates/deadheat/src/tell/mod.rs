@@ -6,8 +6,10 @@
 pub(crate) mod collect;
 pub(crate) mod owner;
 pub(crate) mod resolve;
+mod together;
 
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
@@ -135,6 +137,27 @@ pub(crate) fn traces(
     telling: &Telling,
     common: &Common,
 ) -> Result<Exit, Failure> {
+    tell(traces, judging, telling, common, |reports| reports)
+}
+
+/// Judges the traces of the processes that a command started, and tells them as one. The code is 66 or 0.
+pub(crate) fn processes(
+    traces: &[PathBuf],
+    command: &[OsString],
+    judging: &Judging,
+    telling: &Telling,
+    common: &Common,
+) -> Result<Exit, Failure> {
+    tell(traces, judging, telling, common, |reports| together::join(reports, command).into_iter().collect())
+}
+
+fn tell(
+    traces: &[PathBuf],
+    judging: &Judging,
+    telling: &Telling,
+    common: &Common,
+    arrange: impl FnOnce(Vec<Report>) -> Vec<Report>,
+) -> Result<Exit, Failure> {
     let mut suppressions = read_suppressions(&telling.choosing)?;
     let mut reports = Vec::new();
     let mut failure = None;
@@ -152,6 +175,7 @@ pub(crate) fn traces(
             failure.get_or_insert(broken);
         }
     }
+    let reports = arrange(reports);
     write(&reports, &telling.output, common)?;
     telling.choosing.tell_unused(&suppressions);
     match failure {
@@ -349,6 +373,7 @@ pub(crate) fn run_of(trace: &Trace, by: Vec<String>, hidden_calls: u64, folder: 
         started: recorded.map(|run| run.started / 1_000_000_000),
         pid: recorded.map(|run| run.pid),
         by,
+        processes: 1,
         threads: tables.threads.iter().count() as u64,
         events: summary.events,
         accesses: summary.accesses_made,
@@ -367,18 +392,37 @@ fn built(trace: &Trace) -> Option<u64> {
     modules.filter(|(_, row)| row.instrumented).filter_map(|(_, row)| modified(&row.path)).max()
 }
 
+/// Why nothing could race.
+#[derive(Clone, Copy)]
+enum Alone {
+    NoAccess,
+    NoThread,
+}
+
+impl Alone {
+    fn note(self) -> &'static str {
+        match self {
+            Alone::NoAccess => {
+                "no instrumented access was seen, so no race could be; build the program with `deadheat cc` or \
+                 `deadheat c++`"
+            }
+            Alone::NoThread => "no second thread was seen, so nothing could race",
+        }
+    }
+}
+
+fn could_not_race(run: &Run) -> Option<Alone> {
+    match (run.accesses, run.threads) {
+        (0, _) => Some(Alone::NoAccess),
+        (_, ..2) => Some(Alone::NoThread),
+        _ => None,
+    }
+}
+
 /// What the reader should know before trusting the counts.
 pub(crate) fn notes(trace: &Trace, run: &Run) -> Vec<String> {
-    let mut notes = Vec::new();
-    if run.accesses == 0 {
-        notes.push(
-            "no instrumented access was seen, so no race could be; build the program with `deadheat cc` or \
-             `deadheat c++`"
-                .to_owned(),
-        );
-    } else if run.threads < 2 {
-        notes.push("no second thread was seen, so nothing could race".to_owned());
-    }
+    let mut notes: Vec<String> =
+        could_not_race(run).map(|alone| alone.note().to_owned()).into_iter().collect();
     match trace.summary().ending {
         Ending::Clean => {}
         Ending::Cut => notes.push("the trace ends early: the program was killed or broke off".to_owned()),
