@@ -14,7 +14,7 @@ use crate::text::{self, words};
 /// How many annotations of one level are shown.
 const MOST: usize = 10;
 
-/// Writes an annotation for each race and finding.
+/// Writes an annotation for each race, finding and note.
 ///
 /// # Errors
 /// The stream cannot be written to.
@@ -38,6 +38,9 @@ pub fn annotations(reports: &[Report], style: &Style<'_>, out: &mut dyn Write) -
             let place = properties(key_frame(frames), kind, folder, style);
             line(grade.unwrap_or_default(), format!("{place}::{}", data(message)), out)?;
         }
+    }
+    for note in reports.iter().flat_map(|report| &report.summary.notes).take(MOST) {
+        writeln!(out, "::notice title=deadheat::{}", data(note))?;
     }
     let left: usize = counts.iter().map(|count| count.saturating_sub(MOST)).sum();
     if left > 0 {

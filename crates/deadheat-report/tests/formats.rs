@@ -65,7 +65,11 @@ fn a_page_in_markdown() {
 fn junit() {
     check("junit", &expect_file!["formats/report.junit.xml"]);
     let passed = told("junit", &[report(Vec::new())]);
-    assert!(passed.contains("tests=\"1\"") && passed.contains("failures=\"0\""), "{passed}");
+    assert!(passed.contains("tests=\"1\" skipped=\"0\" failures=\"0\""), "{passed}");
+    let mut alone = report(Vec::new());
+    alone.run.threads = 1;
+    let skipped = told("junit", &[alone]);
+    assert!(skipped.contains("tests=\"1\" skipped=\"1\" failures=\"0\""), "{skipped}");
 }
 
 #[test]
