@@ -16,7 +16,7 @@ static FIRST: AtomicPtr<Thread> = AtomicPtr::new(null_mut());
 /// How often such a one came: what the other sleeps on.
 static CAME: AtomicU32 = AtomicU32::new(0);
 /// For how long the other lets it go first: it may come to no hook any more.
-const LONGEST: u64 = 20_000_000;
+const LONGEST: u64 = 50_000_000;
 /// The side that came later in the watched run.
 const LATER: usize = 1;
 

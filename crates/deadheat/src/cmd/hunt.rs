@@ -213,6 +213,7 @@ pub(crate) fn run(args: &Args, common: &Common) -> Result<Exit, Failure> {
         watched: (end_of(&watched), Duration::from_secs_f64(watched.seconds)),
         runs: told::provoked(&lines).map(number).max().unwrap_or(0),
         monitored: told::provoked(&lines).filter(|line| line.monitored).count() as u64,
+        nominated: None,
         proved: told::provoked(&lines).flat_map(|line| &line.races).map(|race| race.id.clone()).collect(),
     };
     let hunted = hunt.go();

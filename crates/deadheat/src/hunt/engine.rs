@@ -82,6 +82,8 @@ pub(crate) struct Hunt<'a> {
     pub(crate) monitored: u64,
     /// How many races are proved.
     pub(crate) proved: HashSet<String>,
+    /// The groups that the watched run nominates, in whatever part, once that was asked.
+    pub(crate) nominated: Option<HashSet<String>>,
 }
 
 /// A run in flight.
@@ -174,7 +176,9 @@ impl Hunt<'_> {
         fs::create_dir(&folder).context(|| format!("cannot make {}", folder.display()))?;
         let armed: Vec<Target> =
             batch.tries.iter().map(|one| self.targets[one.target].loosened(one.loose)).collect();
-        let monitored = batch.number <= LAST_WATCHED && self.monitored < FEEDBACK_RUNS;
+        // One that only samples tries nothing that could be nominated.
+        let tries = !batch.tries.is_empty() && batch.number <= LAST_WATCHED;
+        let monitored = tries && self.monitored < FEEDBACK_RUNS;
         self.monitored += u64::from(monitored);
         let flags = flags(batch.anybody, monitored) | self.settings.flags();
         let trace = folder.join("run");
@@ -394,20 +398,39 @@ impl Hunt<'_> {
         line
     }
 
-    /// Nominates by the trace of a re-run; what is new is hunted too.
-    fn feed_back(&mut self, trace: &Path) -> Result<(), Failure> {
-        // A re-run that was cut or crashed leaves what can be read; one that cannot be read
-        // teaches nothing.
-        let Ok(mut trace) = Trace::open(trace) else { return Ok(()) };
+    /// What a trace nominates. A re-run that was cut or crashed leaves what can be read; one that cannot be read
+    /// teaches nothing.
+    fn nominate(&mut self, trace: &Path) -> Vec<Target> {
+        let Ok(mut trace) = Trace::open(trace) else { return Vec::new() };
         let options = self.settings.manner.nomination();
         let symbolizer = self.teller.symbolizer().take().unwrap_or_default();
         let (nominated, symbolizer, _) =
             nominate::nominate(&mut trace, options, symbolizer, &self.settings.folder);
         *self.teller.symbolizer() = Some(symbolizer);
+        nominated.targets
+    }
+
+    /// Whether a new target is this hunt's: of its part, or of none, because no part's watched run shows it.
+    fn is_own(&mut self, target: &Target) -> bool {
+        if self.part.has(target) {
+            return true;
+        }
+        if self.nominated.is_none() {
+            let watched = self.nominate(&self.folder.trace());
+            self.nominated = Some(watched.into_iter().map(|target| target.group).collect());
+        }
+        self.nominated.as_ref().is_some_and(|groups| !groups.contains(&target.group))
+    }
+
+    /// Nominates by the trace of a re-run; what is new is hunted too.
+    fn feed_back(&mut self, trace: &Path) -> Result<(), Failure> {
         let mut of_known: HashMap<String, usize> = HashMap::new();
         let mut new = Vec::new();
-        for target in nominated.targets.into_iter().filter(|target| self.part.has(target)) {
-            if self.scheduler.find(&target.id).is_some() || self.scheduler.is_proved(&target.group) {
+        for target in self.nominate(trace) {
+            if !self.is_own(&target)
+                || self.scheduler.find(&target.id).is_some()
+                || self.scheduler.is_proved(&target.group)
+            {
                 continue;
             }
             let many = of_known.entry(target.group.clone()).or_insert(0);

@@ -27,6 +27,9 @@ pub(super) fn judge(
     }
     if free {
         return match sites.constant {
+            true if one == other => {
+                Answer::SiteGone(format!("no two threads go to the same memory there; {between}"))
+            }
             true => {
                 Answer::SiteGone(format!("each side goes to memory that the other does not touch; {between}"))
             }
