@@ -137,8 +137,8 @@ const WATCH: &[Line] = &[
     },
     Line {
         name: "bench",
-        says: "The bench over the kernels, side by side with native runs and clang 19's TSan.",
-        run: "cargo xtask bench",
+        says: "The bench over the kernels, side by side with native runs and clang 19's TSan, then all built by gcc.",
+        run: "cargo xtask bench && cargo xtask bench --cc gcc",
         prints: &["geometric mean"],
         ..PLAIN
     },
