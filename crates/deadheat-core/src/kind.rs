@@ -87,6 +87,18 @@ impl Kind {
         Kind(CLASS_SYNC | number)
     }
 
+    /// The size in bytes of a plain access.
+    #[must_use]
+    pub const fn plain_size(self) -> usize {
+        1 << (self.0 & 7)
+    }
+
+    /// Whether a plain access writes.
+    #[must_use]
+    pub const fn plain_writes(self) -> bool {
+        self.0 >> 3 & Mode::Write as u16 != 0
+    }
+
     /// The kind's shape; `None` if no such kind exists.
     #[must_use]
     pub const fn class(self) -> Option<Class> {

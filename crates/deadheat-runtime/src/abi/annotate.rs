@@ -136,9 +136,15 @@ unsafe fn ignore(change: i32) {
             add(&mut state.ignore_reads, change);
             add(&mut state.ignore_writes, change);
             add(&mut state.ignore_sync, change);
-            state.clean = core::ptr::null_mut();
+            ignoring_changed(state);
         }
     }
+}
+
+/// The thread ignores other things from now on.
+fn ignoring_changed(state: &mut Thread) {
+    state.clean = core::ptr::null_mut();
+    state.eye.ignore(state.ignore_reads | state.ignore_writes != 0);
 }
 
 fn add(counter: &mut u32, change: i32) {
@@ -183,7 +189,7 @@ macro_rules! ignore_hook {
             unsafe {
                 let state = &mut *thread;
                 $(add(&mut state.$field, $change);)*
-                state.clean = core::ptr::null_mut();
+                ignoring_changed(state);
             }
         }
     };

@@ -88,15 +88,17 @@ macro_rules! shim {
     };
 }
 
-/// As [`shim!`], for hooks of plain accesses, whose only argument is an address: returns at once if
-/// the gate's filter says that the access at this return address does not matter.
+/// As [`shim!`], for hooks of plain accesses, whose only argument is an address: goes to `$online` while races are
+/// looked for, and else returns at once if the gate's filter says that the access at this return address does not matter.
 macro_rules! shim_filtered {
-    ($name:ident, $target:path) => {
+    ($name:ident, $target:path, $online:path) => {
         #[cfg(deadheat_object)]
         #[unsafe(naked)]
         #[unsafe(no_mangle)]
         unsafe extern "C" fn $name() {
             core::arch::naked_asm!(
+                "cmp byte ptr [rip + {on}], 0",
+                "jne 3f",
                 "mov eax, dword ptr [rip + {mask}]",
                 "and eax, dword ptr [rsp]",
                 "lea rcx, [rip + {table}]",
@@ -106,9 +108,14 @@ macro_rules! shim_filtered {
                 "2:",
                 "mov rsi, qword ptr [rsp]",
                 "jmp {target}",
+                "3:",
+                "mov rsi, qword ptr [rsp]",
+                "jmp {online}",
+                on = sym $crate::online::ON,
                 mask = sym $crate::gate::MASK,
                 table = sym $crate::gate::TABLE,
                 target = sym $target,
+                online = sym $online,
             )
         }
     };
@@ -443,6 +450,7 @@ pub(crate) mod number {
     pub(crate) const RT_SIGPROCMASK: usize = 14;
     pub(crate) const PWRITE64: usize = 18;
     pub(crate) const SCHED_YIELD: usize = 24;
+    pub(crate) const MINCORE: usize = 27;
     pub(crate) const MADVISE: usize = 28;
     pub(crate) const GETPID: usize = 39;
     pub(crate) const GETSOCKNAME: usize = 51;
@@ -459,4 +467,5 @@ pub(crate) mod number {
     pub(crate) const GETRLIMIT: usize = 97;
     pub(crate) const GETTID: usize = 186;
     pub(crate) const READLINKAT: usize = 267;
+    pub(crate) const MEMBARRIER: usize = 324;
 }
