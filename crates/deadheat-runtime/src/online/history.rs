@@ -135,7 +135,8 @@ impl History {
         let begins = &self.begins[(clock % CLOCKS) as usize];
         let count = self.count();
         let known = &self.ring[(begins.load(Ordering::Relaxed) % RECORDS) as usize];
-        let again = known.first.load(Ordering::Relaxed) & (CONTEXT | LOCK | SIZE | ACCESS | CLOCK) == CONTEXT | clock
+        let again = known.first.load(Ordering::Relaxed) & (CONTEXT | LOCK | SIZE | ACCESS | CLOCK)
+            == CONTEXT | clock
             && count - begins.load(Ordering::Relaxed) < RECORDS;
         if !again {
             begins.store(count, Ordering::Relaxed);
@@ -150,7 +151,8 @@ impl History {
     /// Notes an access.
     #[inline]
     pub(crate) fn access(&self, access: &Access, pc: u64) {
-        let log2 = if access.size.is_power_of_two() { u64::from(access.size.trailing_zeros()) } else { RANGE };
+        let log2 =
+            if access.size.is_power_of_two() { u64::from(access.size.trailing_zeros()) } else { RANGE };
         let log2 = if log2 < RANGE { log2 } else { RANGE };
         let order = access.atomic.map_or(0, |order| ATOMIC | (order as u64) << ORDER_SHIFT);
         let kind = (access.mode as u64) << MODE_SHIFT | (access.via as u64) << VIA_SHIFT | order;

@@ -106,7 +106,8 @@ pub(crate) unsafe extern "C" fn on_access<const KIND: u16>(address: usize, pc: u
 unsafe fn stands(cell: *const Cell, mine: u64, compared: u64) -> bool {
     // SAFETY: the caller's promise: the cell is mapped.
     let [one, other] = unsafe { &*cell };
-    (one.load(Ordering::Relaxed) ^ mine) & compared == 0 || (other.load(Ordering::Relaxed) ^ mine) & compared == 0
+    (one.load(Ordering::Relaxed) ^ mine) & compared == 0
+        || (other.load(Ordering::Relaxed) ^ mine) & compared == 0
 }
 
 /// As [`on_access`], for an access that its cell may not know.
@@ -192,7 +193,8 @@ unsafe fn judge_in(thread: *mut Thread, cell: &Cell, mine: Mine<'_>, patient: bo
         let eye = &raw mut (*thread).eye;
         let past = Past { slot: (*eye).slot, clock: (*eye).clock() };
         let blocks: &mut Blocks = (*eye).blocks();
-        if mine.word & (WRITE | ATOMIC) == WRITE && block::set_of(cell, patient).is_some_and(set::has_atomic) {
+        if mine.word & (WRITE | ATOMIC) == WRITE && block::set_of(cell, patient).is_some_and(set::has_atomic)
+        {
             silence(thread, &mine, patient);
         }
         block::access(cell, mine.word, &past, blocks, patient, |other| report::found(thread, mine, other));
@@ -393,7 +395,11 @@ unsafe fn died(thread: *mut Thread, pc: usize, what: (u64, u64, BlockKind)) {
 fn forget(owner: (u32, bool), address: u64) {
     if let Some(_held) = atomic::hold(address as usize, owner) {
         // SAFETY: the stripe is held.
-        unsafe { object::remove(address, |family| !matches!(family, object::Family::Atomic | object::Family::Thread)) };
+        unsafe {
+            object::remove(address, |family| {
+                !matches!(family, object::Family::Atomic | object::Family::Thread)
+            })
+        };
     }
 }
 

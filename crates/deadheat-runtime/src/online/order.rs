@@ -303,10 +303,15 @@ impl Eye {
         }
         // SAFETY: the stripe is held.
         let object = unsafe { object::get(access.address, Family::Atomic) };
-        let known = object.by.0 != 0 && (object.by.0 == self.slot || self.clock.get(object.by.0) >= object.by.1);
+        let known =
+            object.by.0 != 0 && (object.by.0 == self.slot || self.clock.get(object.by.0) >= object.by.1);
         if !order.releases() {
             object.by = (0, 0);
-            if continues { object.written.join(&self.released); } else { object.written.assign(&self.released); }
+            if continues {
+                object.written.join(&self.released);
+            } else {
+                object.written.assign(&self.released);
+            }
         } else if !continues || known || object.written.is_empty() {
             // What the object shows is known to this thread: all that it knows is all that is to be shown.
             self.publish_to(object);

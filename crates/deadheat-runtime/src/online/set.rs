@@ -79,7 +79,8 @@ pub(crate) fn publish(set: &[AtomicU64], mine: u64, seen: &impl Seen) -> Result<
 #[cold]
 fn stale(set: &[AtomicU64]) -> Option<(usize, u64)> {
     let words = || set.iter().map(|place| place.load(Ordering::Acquire)).enumerate();
-    let stale = |at, word| words().any(|(other, by)| other != at && !is_special(by) && makes_up_for(by, word));
+    let stale =
+        |at, word| words().any(|(other, by)| other != at && !is_special(by) && makes_up_for(by, word));
     words().find(|&(at, word)| word != 0 && !is_special(word) && stale(at, word))
 }
 

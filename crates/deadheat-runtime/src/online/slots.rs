@@ -10,8 +10,8 @@ use core::sync::atomic::{AtomicPtr, Ordering};
 
 use super::clock::Clock;
 use super::history::History;
-use super::shadow::Noted;
 use super::list::List;
+use super::shadow::Noted;
 use super::word::{LAST_CLOCK, LAST_SLOT};
 use deadheat_core::event::BlockKind;
 
@@ -106,7 +106,9 @@ pub(crate) fn others_busy() -> bool {
     ROWS[..=count].iter().any(|row| {
         let thread = row.thread.load(Ordering::Acquire);
         // SAFETY: the memory of a `Thread` stays mapped; its word may be read at any time.
-        !thread.is_null() && thread as usize != own && unsafe { (&raw const (*thread).busy).read_volatile() } != 0
+        !thread.is_null()
+            && thread as usize != own
+            && unsafe { (&raw const (*thread).busy).read_volatile() } != 0
     })
 }
 
