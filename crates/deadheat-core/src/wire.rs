@@ -177,9 +177,9 @@ pub mod race {
     pub const MODE: u64 = 3;
     /// The access is atomic.
     pub const ATOMIC: u64 = 1 << 2;
-    /// Where the three bits of the [`MemoryOrder`](crate::access::MemoryOrder) begin.
+    /// Where the three bits of the [`MemoryOrder`] begin.
     pub const ORDER_SHIFT: u32 = 3;
-    /// Where the three bits of [`Via`](crate::access::Via) begin.
+    /// Where the three bits of [`Via`] begin.
     pub const VIA_SHIFT: u32 = 6;
     /// The site of the access is known: its address, size, place and stack are its own. Else they are not
     /// remembered any more: the address is the race's, the place is 0.
