@@ -98,7 +98,6 @@ impl Eye {
     }
 
     fn take_lock(&mut self, lock: u64, mode: LockMode) {
-        self.told = false;
         if let Some(at) = self.held.iter().rposition(|held| held.lock == lock) {
             self.depths[at] += 1;
             return;
@@ -108,7 +107,6 @@ impl Eye {
     }
 
     fn give_lock(&mut self, lock: u64) -> Option<LockMode> {
-        self.told = false;
         let at = self.held.iter().rposition(|held| held.lock == lock)?;
         let mode = self.held[at].mode;
         if self.depths[at] > 1 {
