@@ -323,13 +323,7 @@ const fn unpack_sync(number: u16, address: u64, extra: u64) -> Option<Op> {
         }
         SYNC_LEAVE => Op::Leave { barrier: address },
         SYNC_ALLOC..=68 | SYNC_FREE..=76 => {
-            let kind = match low {
-                0 => BlockKind::Heap,
-                1 => BlockKind::Mapping,
-                2 => BlockKind::Stack,
-                3 => BlockKind::ThreadLocal,
-                _ => BlockKind::Benign,
-            };
+            let Some(kind) = BlockKind::from_number(low as u32) else { return None };
             if number < SYNC_FREE {
                 Op::Alloc { address, size: extra, kind }
             } else {

@@ -164,8 +164,11 @@ pub mod block {
 /// ```
 ///
 /// `address` of the record is the first byte that both sides touch; a call is a return address; a mode is a
-/// [`LockMode`](crate::event::LockMode)'s number. A size of 0 words ends the block.
+/// [`LockMode`](crate::event::LockMode)'s number. A record's size counts its first word; a size of 0 words ends the
+/// block. A block that is not there has its first five words all the same.
 pub mod race {
+    use crate::access::{self, Access, MemoryOrder, Via};
+
     /// Kind of a record: a race.
     pub const RACE: u64 = 1;
     /// Where in a record it says how often the race was seen; counted up in place.
@@ -183,6 +186,31 @@ pub mod race {
     pub const SITE: u64 = 1 << 9;
     /// The kind of a block that is not there.
     pub const NO_BLOCK: u32 = u32::MAX;
+
+    /// The flags of an access, without [`SITE`].
+    #[must_use]
+    pub const fn flags(access: &Access) -> u64 {
+        let atomic = match access.atomic {
+            Some(order) => ATOMIC | (order as u64) << ORDER_SHIFT,
+            None => 0,
+        };
+        access.mode as u64 | atomic | (access.via as u64) << VIA_SHIFT
+    }
+
+    /// The access that flags speak of; `None` if it neither reads nor writes.
+    #[must_use]
+    pub const fn access(flags: u64, address: u64, size: u64) -> Option<Access> {
+        let mode = match flags & MODE {
+            1 => access::Mode::Read,
+            2 => access::Mode::Write,
+            3 => access::Mode::ReadWrite,
+            _ => return None,
+        };
+        let order = MemoryOrder::from_abi((flags >> ORDER_SHIFT) as u32);
+        let atomic = if flags & ATOMIC == 0 { None } else { Some(order) };
+        let via = Via::from_bits((flags >> VIA_SHIFT) as u32 & 7);
+        Some(Access { address, size, mode, atomic, via })
+    }
 }
 
 /// A record of a modules block: the fields below, then the build id, then the path, padded to
@@ -232,6 +260,22 @@ mod tests {
         let gate = |text| Wire::parse(text).map(|wire| (wire.mode, wire.gate));
         assert_eq!(gate(b"1;mode=provoke;trace=/t"), Ok((Mode::Provoke, true)));
         assert_eq!(gate(b"1;mode=record;gate=1;trace=/t"), Ok((Mode::Record, true)));
+    }
+
+    #[test]
+    fn every_access_comes_back_from_its_flags() {
+        use crate::access::{Access, MemoryOrder, Mode, Via};
+        for mode in [Mode::Read, Mode::Write, Mode::ReadWrite] {
+            for via in (0..6).map(Via::from_bits) {
+                for atomic in (0..6).map(MemoryOrder::from_abi).map(Some).chain([None]) {
+                    let access = Access { address: 64, size: 3, mode, atomic, via };
+                    let flags = race::flags(&access);
+                    assert!(flags < race::SITE, "{access:?}");
+                    assert_eq!(race::access(flags | race::SITE, 64, 3), Some(access));
+                }
+            }
+        }
+        assert_eq!(race::access(race::SITE, 64, 3), None);
     }
 
     #[test]

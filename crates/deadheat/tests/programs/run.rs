@@ -5,6 +5,8 @@ use std::process::Command;
 
 use serde_json::Value;
 
+use crate::spec::Found;
+
 /// A program has hung if it runs for so many seconds.
 const SECONDS: &str = "60";
 
@@ -20,9 +22,11 @@ pub(crate) struct Outcome {
 }
 
 /// Runs an executable once, in its folder.
-pub(crate) fn run(executable: &Path, folder: &Path) -> Result<Outcome, String> {
+pub(crate) fn run(executable: &Path, folder: &Path, found: Found) -> Result<Outcome, String> {
     let output = Command::new(env!("CARGO_BIN_EXE_deadheat"))
-        .args(["run", "--format", "json", "--timeout", SECONDS, "--"])
+        .args(["run", "--format", "json", "--timeout", SECONDS])
+        .args(if found == Found::Online { &["--online"][..] } else { &[] })
+        .arg("--")
         .arg(executable)
         .current_dir(folder)
         .output()
