@@ -347,6 +347,7 @@ pub(crate) fn create_fiber(pc: usize) -> *mut Thread {
         }
         log::event_of(fiber, 0, &Op::Begin);
         sys::machine::set_thread_word(own);
+        online::become_current(own as *mut Thread);
     }
     fiber
 }

@@ -308,6 +308,7 @@ pub(crate) unsafe fn tell_anew(thread: *mut Thread, pc: usize, op: &Op) {
         let extra = kind.has_extra().then_some(extra);
         append(thread, Key::new(pc as u64, kind), address, extra, kind.stamped().then(next_stamp));
         (*thread).low = low;
+        (*thread).clean = core::ptr::null_mut();
     }
 }
 

@@ -57,6 +57,10 @@ pub(crate) struct Blocks {
     retired: *mut Block,
     retired_count: u32,
     ask_at: u32,
+    /// How many cells were full; at which of them it is asked next what every thread knows; how far that was put off.
+    full: u32,
+    known_at: u32,
+    put_off: u32,
     at: usize,
     end: usize,
 }
@@ -64,14 +68,7 @@ pub(crate) struct Blocks {
 impl Blocks {
     /// None at hand.
     const fn new() -> Blocks {
-        Blocks {
-            free: [null_mut(); CLASSES],
-            retired: null_mut(),
-            retired_count: 0,
-            ask_at: 0,
-            at: 0,
-            end: 0,
-        }
+        Blocks { free: [null_mut(); CLASSES], retired: null_mut(), retired_count: 0, ask_at: 0, full: 0, known_at: 0, put_off: 0, at: 0, end: 0 }
     }
 
     /// A block whose words are zero.
@@ -133,6 +130,18 @@ impl Blocks {
             }
         }
         (self.retired_count, self.ask_at) = (0, 0);
+    }
+
+    /// A cell is full: whether it can be asked now what every thread knows. Where that helps to no room it is asked more seldom.
+    fn may_ask(&mut self) -> bool {
+        const SELDOM: u32 = 1 << 10;
+        self.full = self.full.wrapping_add(1);
+        if self.full < self.known_at {
+            return false;
+        }
+        self.put_off = (self.put_off * 2).clamp(1, SELDOM);
+        self.known_at = self.full + self.put_off;
+        true
     }
 
     /// Takes over what an ended thread had at hand.
@@ -294,6 +303,13 @@ pub(crate) unsafe fn access(
             Ok(new) => published |= new,
             Err(Not::Sealed) => continue,
             Err(Not::Full) if patient => {
+                if blocks.may_ask() {
+                    slots::find_known();
+                    if set.iter().any(|place| seen.forgettable(place.load(Ordering::Relaxed))) {
+                        blocks.put_off = 0;
+                        continue;
+                    }
+                }
                 // SAFETY: the caller's promise.
                 unsafe { grow(cell, blocks) };
                 continue;
@@ -318,9 +334,7 @@ pub(crate) unsafe fn clear(cell: &[AtomicU64; 2], blocks: &mut Blocks) {
     }
     if word::is_special(first) {
         let block = word::linked(first) as *mut Block;
-        if block.is_null()
-            || cell[0].compare_exchange(first, SEALED, Ordering::SeqCst, Ordering::Relaxed).is_err()
-        {
+        if block.is_null() || cell[0].compare_exchange(first, SEALED, Ordering::SeqCst, Ordering::Relaxed).is_err() {
             return;
         }
         cell[1].store(0, Ordering::Relaxed);

@@ -7,7 +7,7 @@ use deadheat_core::race::HeldLock;
 
 use super::block::Blocks;
 use super::clock::Clock;
-use super::history::History;
+use super::history::{History, Kept};
 use super::list::List;
 use super::word::{self, LAST_CLOCK};
 use super::{slots, tree};
@@ -24,9 +24,6 @@ pub(crate) struct Eye {
     out: bool,
     /// Whether the thread learned something in this moment.
     pub(super) changed: bool,
-    /// Whether the history has this moment, these calls and these locks.
-    pub(super) told: bool,
-    node: u32,
     history: *mut History,
     /// How many records the history had when this moment began.
     begun: u64,
@@ -70,7 +67,7 @@ impl Eye {
     pub(super) fn begin_moment(&mut self) {
         // SAFETY: a thread with a slot has its history.
         self.begun = unsafe { (*self.history).count() };
-        (self.changed, self.told) = (false, false);
+        self.changed = false;
         self.refresh();
     }
 
@@ -111,6 +108,11 @@ impl Eye {
         word::only(word::moment(self.slot, self.now()), 0)
     }
 
+    /// What is known of a slot, as another thread may ask while this one learns: perhaps less.
+    pub(super) fn known_of(&self, slot: u32) -> u64 {
+        if slot == self.slot { self.clock.get(slot) } else { self.clock.get(slot) }
+    }
+
     /// What is known.
     #[inline(always)]
     pub(super) fn clock(&mut self) -> &mut Clock {
@@ -133,7 +135,6 @@ impl Eye {
         const FIRST: u32 = 0;
         // SAFETY: a thread with a slot has its history.
         unsafe { (*self.history).owned_by(FIRST, self.now()) };
-        self.told = false;
     }
 
     /// Notes an access in the history, before the shadow shows it.
@@ -144,17 +145,44 @@ impl Eye {
     pub(super) unsafe fn note(&mut self, thread: *mut Thread, access: &Access, pc: u64) {
         // SAFETY: the caller's promise; a thread with a slot has its history.
         unsafe {
-            let node = Eye::node(thread);
-            let history = &*self.history;
-            if !self.told || node != self.node {
-                if history.count() == 0 {
-                    super::report::accessed();
-                }
-                history.context(self.now(), node, &self.held);
-                (self.told, self.node) = (true, node);
+            if (*thread).top != (*thread).clean {
+                Eye::tell_context(thread);
             }
-            history.access(access, pc);
+            (*self.history).access(access, pc);
         }
+    }
+
+    /// Notes moment, calls and locks in the history. As in a recording `Thread::clean` is the `top` for which nothing has
+    /// to be told before an access.
+    ///
+    /// # Safety
+    /// `thread` is the calling thread's.
+    #[inline(never)]
+    pub(super) unsafe fn tell_context(thread: *mut Thread) {
+        // SAFETY: the caller's promise; a thread with a slot has its history.
+        unsafe {
+            let node = Eye::node(thread);
+            let eye = &(*thread).eye;
+            let history = &*eye.history;
+            if history.count() == 0 {
+                super::report::accessed();
+            }
+            history.context(eye.now(), node, &eye.held);
+            (*thread).clean = if eye.out { null_mut() } else { (*thread).top };
+        }
+    }
+
+    /// Whether accesses are ignored, or the thread has no slot.
+    #[inline(always)]
+    pub(super) fn is_out(&self) -> bool {
+        self.mine == OUT || self.mine == 0
+    }
+
+    /// Notes an access of a hook whose context the history has.
+    #[inline(always)]
+    pub(super) fn keep(&self, kept: Kept) {
+        // SAFETY: a thread with a slot has its history.
+        unsafe { (*self.history).keep(kept) };
     }
 
     /// The present calls, as a node of the tree. Calls that nothing was noted in are not in the tree.

@@ -11,7 +11,8 @@ use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicU64, Ordering, fence};
 
 use deadheat_core::access::{Access, MemoryOrder, Mode, Via};
-use deadheat_core::event::LockMode;
+use deadheat_core::event::{LockMode, Op};
+use deadheat_core::kind::Kind;
 use deadheat_core::race::HeldLock;
 
 use super::list::List;
@@ -71,6 +72,35 @@ struct Owners {
     rows: UnsafeCell<List<(u32, u64)>>,
 }
 
+/// An access of a hook as it is noted.
+#[derive(Clone, Copy)]
+pub(crate) struct Kept {
+    first: u64,
+    second: u64,
+}
+
+impl Kept {
+    /// What is the same for all accesses of a kind.
+    pub(crate) const fn new(kind: Kind) -> Kept {
+        let Some(Op::Access(access)) = kind.unpack(0, 0) else { return Kept { first: 0, second: 0 } };
+        Kept {
+            first: ACCESS | (access.mode as u64) << MODE_SHIFT | (access.via as u64) << VIA_SHIFT,
+            second: (access.size.trailing_zeros() as u64) << SIZE_SHIFT,
+        }
+    }
+
+    /// The access at an address, made before `pc`.
+    #[inline(always)]
+    pub(crate) const fn at(self, address: usize, pc: usize) -> Kept {
+        Kept { first: self.first | address as u64 & ADDRESS, second: self.second | pc as u64 & ADDRESS }
+    }
+
+    /// The access, and before which code address it was made.
+    pub(crate) fn access(self) -> (Access, u64) {
+        (access(self.first, 1 << (self.second >> SIZE_SHIFT)), self.second & ADDRESS)
+    }
+}
+
 /// What was found of an access.
 pub(crate) struct Site {
     pub(crate) access: Access,
@@ -79,6 +109,22 @@ pub(crate) struct Site {
     pub(crate) node: u32,
     /// The locks that were held.
     pub(crate) locks: List<HeldLock>,
+}
+
+/// What a record's first word says of an access of `size` bytes.
+fn access(first: u64, size: u64) -> Access {
+    let mode = match first >> MODE_SHIFT & 3 {
+        1 => Mode::Read,
+        2 => Mode::Write,
+        _ => Mode::ReadWrite,
+    };
+    Access {
+        address: first & ADDRESS,
+        size,
+        mode,
+        atomic: (first & ATOMIC != 0).then(|| MemoryOrder::from_abi((first >> ORDER_SHIFT & 7) as u32)),
+        via: Via::from_bits((first >> VIA_SHIFT & 7) as u32),
+    }
 }
 
 /// What [`History::find`] looks for.
@@ -135,8 +181,7 @@ impl History {
         let begins = &self.begins[(clock % CLOCKS) as usize];
         let count = self.count();
         let known = &self.ring[(begins.load(Ordering::Relaxed) % RECORDS) as usize];
-        let again = known.first.load(Ordering::Relaxed) & (CONTEXT | LOCK | SIZE | ACCESS | CLOCK)
-            == CONTEXT | clock
+        let again = known.first.load(Ordering::Relaxed) & (CONTEXT | LOCK | SIZE | ACCESS | CLOCK) == CONTEXT | clock
             && count - begins.load(Ordering::Relaxed) < RECORDS;
         if !again {
             begins.store(count, Ordering::Relaxed);
@@ -148,11 +193,16 @@ impl History {
         }
     }
 
+    /// Notes an access of a hook.
+    #[inline(always)]
+    pub(crate) fn keep(&self, kept: Kept) {
+        self.put(kept.first, kept.second);
+    }
+
     /// Notes an access.
     #[inline]
     pub(crate) fn access(&self, access: &Access, pc: u64) {
-        let log2 =
-            if access.size.is_power_of_two() { u64::from(access.size.trailing_zeros()) } else { RANGE };
+        let log2 = if access.size.is_power_of_two() { u64::from(access.size.trailing_zeros()) } else { RANGE };
         let log2 = if log2 < RANGE { log2 } else { RANGE };
         let order = access.atomic.map_or(0, |order| ATOMIC | (order as u64) << ORDER_SHIFT);
         let kind = (access.mode as u64) << MODE_SHIFT | (access.via as u64) << VIA_SHIFT | order;
@@ -218,23 +268,12 @@ impl History {
             RANGE => 1,
             log2 => 1 << log2,
         };
-        let address = head & ADDRESS;
-        let mode = match head >> MODE_SHIFT & 3 {
-            1 => Mode::Read,
-            2 => Mode::Write,
-            _ => Mode::ReadWrite,
-        };
-        let fits = address < wanted.end
-            && address + size > wanted.start
-            && mode.writes() == wanted.writes
-            && (head & ATOMIC != 0) == wanted.atomic;
-        fits.then(|| Access {
-            address,
-            size,
-            mode,
-            atomic: (head & ATOMIC != 0).then(|| MemoryOrder::from_abi((head >> ORDER_SHIFT & 7) as u32)),
-            via: Via::from_bits((head >> VIA_SHIFT & 7) as u32),
-        })
+        let found = access(head, size);
+        let fits = found.address < wanted.end
+            && found.end() > wanted.start
+            && found.mode.writes() == wanted.writes
+            && found.atomic.is_some() == wanted.atomic;
+        fits.then_some(found)
     }
 
     fn site(&self, context: u64, access: Access, pc: u64) -> Site {

@@ -19,6 +19,7 @@ mod list;
 mod object;
 mod order;
 mod pool;
+mod quick;
 mod report;
 mod set;
 mod shadow;
@@ -30,20 +31,22 @@ use core::sync::atomic::{AtomicU8, Ordering, compiler_fence};
 
 use deadheat_core::access::{Access, Mode, Via};
 use deadheat_core::event::{BlockKind, Op};
-use deadheat_core::kind::Kind;
 
 pub(crate) use eye::Eye;
+pub(crate) use quick::on_access;
+pub(crate) use shadow::{CELLS, REGION_LOG2, REGIONS};
 
 use crate::hot::atomic;
 use crate::hot::log;
-use crate::hot::thread::{self, Thread, UNWATCHED};
+use crate::hot::thread::Thread;
 use crate::sys;
+use history::Kept;
 use block::Blocks;
 use clock::Clock;
 use report::Mine;
 use set::Seen;
-use shadow::{Cell, REGION_LOG2, REGIONS};
-use word::{ATOMIC, BYTES, GRANULE, WRITE};
+use shadow::Cell;
+use word::{ATOMIC, GRANULE, WRITE};
 
 /// 1 while races are looked for: the hooks of plain accesses then go to [`on_access`].
 pub(crate) static ON: AtomicU8 = AtomicU8::new(0);
@@ -66,61 +69,6 @@ pub(crate) fn start() {
     ON.store(1, Ordering::Relaxed);
 }
 
-/// A plain access of the kind `KIND` (a [`Kind`]'s bits) at `address`, made before `pc`.
-///
-/// # Safety
-/// Called by a hook, on the accessing thread.
-#[inline(always)]
-pub(crate) unsafe extern "C" fn on_access<const KIND: u16>(address: usize, pc: usize) {
-    let size = Kind(KIND).plain_size();
-    let writes = Kind(KIND).plain_writes();
-    let region = address >> REGION_LOG2;
-    let word = sys::machine::thread_word();
-    let offset = address & (GRANULE - 1);
-    let within = if size < GRANULE { offset + size <= GRANULE } else { offset == 0 };
-    if word <= UNWATCHED || region >= REGIONS || !within {
-        // SAFETY: passed on.
-        return unsafe { on_new_access::<KIND>(address, pc) };
-    }
-    // SAFETY: the word is the calling thread's own state; a region's cells are mapped, and of two that follow each
-    // other in a region the second is, too.
-    unsafe {
-        let mine = (*(word as *const Thread)).eye.mine | if writes { WRITE } else { 0 };
-        let base = shadow::TABLE[region].load(Ordering::Relaxed);
-        let bytes = if size < GRANULE { ((1 << size) - 1) << offset } else { BYTES };
-        let compared = if writes { !BYTES | bytes } else { (!BYTES | bytes) & !WRITE };
-        if base != 0 {
-            let first = base.wrapping_add((address - offset) * 2) as *const Cell;
-            if stands(first, mine, compared)
-                && (size <= GRANULE || address & 0xfff < 0xff8 && stands(first.add(1), mine, compared))
-            {
-                return;
-            }
-        }
-        on_new_access::<KIND>(address, pc);
-    }
-}
-
-/// Whether one of a cell's two words is `mine` as far as `compared` tells.
-#[inline(always)]
-unsafe fn stands(cell: *const Cell, mine: u64, compared: u64) -> bool {
-    // SAFETY: the caller's promise: the cell is mapped.
-    let [one, other] = unsafe { &*cell };
-    (one.load(Ordering::Relaxed) ^ mine) & compared == 0
-        || (other.load(Ordering::Relaxed) ^ mine) & compared == 0
-}
-
-/// As [`on_access`], for an access that its cell may not know.
-#[cold]
-#[inline(never)]
-unsafe extern "C" fn on_new_access<const KIND: u16>(address: usize, pc: usize) {
-    let Some(thread) = thread::current() else { return };
-    if let Some(Op::Access(access)) = Kind(KIND).unpack(address as u64, 0) {
-        // SAFETY: `current` gives the calling thread's own state.
-        unsafe { judge(thread, &access, pc as u64) };
-    }
-}
-
 /// An access to a range of bytes.
 ///
 /// # Safety
@@ -140,6 +88,11 @@ impl Seen for Past<'_> {
     #[inline(always)]
     fn ordered(&self, word: u64) -> bool {
         word::slot(word) == self.slot || self.clock.ordered(word)
+    }
+
+    #[inline(always)]
+    fn forgettable(&self, word: u64) -> bool {
+        slots::all_know(word)
     }
 }
 
@@ -193,11 +146,41 @@ unsafe fn judge_in(thread: *mut Thread, cell: &Cell, mine: Mine<'_>, patient: bo
         let eye = &raw mut (*thread).eye;
         let past = Past { slot: (*eye).slot, clock: (*eye).clock() };
         let blocks: &mut Blocks = (*eye).blocks();
-        if mine.word & (WRITE | ATOMIC) == WRITE && block::set_of(cell, patient).is_some_and(set::has_atomic)
-        {
+        if mine.word & (WRITE | ATOMIC) == WRITE && block::set_of(cell, patient).is_some_and(set::has_atomic) {
             silence(thread, &mine, patient);
         }
         block::access(cell, mine.word, &past, blocks, patient, |other| report::found(thread, mine, other));
+    }
+}
+
+/// Publishes a hook's access in a cell, in general.
+#[inline(never)]
+unsafe fn enter(thread: *mut Thread, (cell, granule): (&Cell, usize), mine: u64, kept: Kept) {
+    // SAFETY: the caller's promise: the calling thread's own state, and it is busy.
+    unsafe {
+        if !block::set_of(cell, true).is_some_and(|set| set::stands(set, mine)) {
+            let (access, pc) = kept.access();
+            (*thread).eye.keep(kept);
+            judge_in(thread, cell, Mine { access: &access, pc, word: mine, granule: granule as u64 }, true);
+        }
+    }
+}
+
+/// Another access came into the cell while a hook's went in: looks at all.
+#[cold]
+#[inline(never)]
+unsafe fn look_again(thread: *mut Thread, (cell, granule): (&Cell, usize), mine: u64, kept: Kept) {
+    // SAFETY: the caller's promise: the calling thread's own state, and it is busy.
+    unsafe {
+        let eye = &(*thread).eye;
+        let past = Past { slot: eye.slot, clock: &eye.clock };
+        let (access, pc) = kept.access();
+        let mine = Mine { access: &access, pc, word: mine, granule: granule as u64 };
+        while let Some(set) = block::set_of(cell, true) {
+            if set::look(set, mine.word, &past, |other| report::found(thread, mine, other)).is_ok() {
+                break;
+            }
+        }
     }
 }
 
@@ -243,6 +226,8 @@ unsafe fn ordering(thread: *mut Thread, change: impl FnOnce(&mut Eye)) {
         compiler_fence(Ordering::SeqCst);
         change(&mut (*thread).eye);
         (*thread).eye.move_on(thread, (*thread).id);
+        (*thread).clean = core::ptr::null_mut();
+        sys::machine::set_moment_word((*thread).eye.mine);
         compiler_fence(Ordering::SeqCst);
         (*thread).busy = outer;
     }
@@ -261,6 +246,7 @@ pub(crate) unsafe fn event(thread: *mut Thread, pc: usize, op: &Op) {
         {
             (*thread).eye.settle(thread, id);
         }
+        sys::machine::set_moment_word((*thread).eye.mine);
         if let Op::Fork { .. } | Op::Join { .. } | Op::Begin | Op::End = op {
             log::tell_anew(thread, pc, op);
         }
@@ -301,8 +287,18 @@ pub(crate) unsafe fn fork(parent: *mut Thread, child: *mut Thread) {
     unsafe {
         if on() && (*parent).eye.slot != 0 {
             ordering(parent, |eye| eye.hand_on((*child).eye.clock()));
+            (*child).eye.settle(child, (*child).id);
         }
     }
+}
+
+/// The calling thread is this one from now on: a fiber, or one that ignores other things than before.
+///
+/// # Safety
+/// `thread` is the calling thread's.
+pub(crate) unsafe fn become_current(thread: *mut Thread) {
+    // SAFETY: the caller's promise.
+    sys::machine::set_moment_word(unsafe { (*thread).eye.mine });
 }
 
 /// The thread has ended.
@@ -312,6 +308,8 @@ unsafe fn end(thread: *mut Thread, owner: (u32, bool)) {
         let slot = (*thread).eye.slot;
         let mut last = 0;
         ordering(thread, |eye| last = eye.publish_end(owner, owner.0));
+        (*thread).eye.slot = 0;
+        sys::machine::set_moment_word(0);
         slots::give(slot, last);
         drop_thread(thread);
     }
@@ -325,6 +323,11 @@ pub(crate) unsafe fn drop_thread(thread: *mut Thread) {
     if on() {
         // SAFETY: the caller's promise.
         unsafe {
+            let slot = (*thread).eye.slot;
+            if slot != 0 {
+                // It never began.
+                slots::give(slot, (*thread).eye.clock().get(slot));
+            }
             block::bequeath((*thread).eye.blocks());
             (*thread).eye.drop_all();
         }
@@ -395,11 +398,7 @@ unsafe fn died(thread: *mut Thread, pc: usize, what: (u64, u64, BlockKind)) {
 fn forget(owner: (u32, bool), address: u64) {
     if let Some(_held) = atomic::hold(address as usize, owner) {
         // SAFETY: the stripe is held.
-        unsafe {
-            object::remove(address, |family| {
-                !matches!(family, object::Family::Atomic | object::Family::Thread)
-            })
-        };
+        unsafe { object::remove(address, |family| !matches!(family, object::Family::Atomic | object::Family::Thread)) };
     }
 }
 

@@ -6,7 +6,7 @@
 //!
 //! **None is missed.** Of two threads that access at once each publishes by a locked operation before it looks, so
 //! one of them at least sees the other. A word goes only when the word that takes its place is ordered behind it,
-//! covers its bytes and conflicts with whatever it conflicted with; so whoever would have raced with the old word
+//! covers its bytes and conflicts with whatever it conflicted with, or when every thread knows it; so whoever would have raced with the old word
 //! races with the new one, or with its thread, which looks after it published and then sees the other. Nothing else is forgotten: a
 //! set without room is replaced by a larger one.
 //!
@@ -21,6 +21,12 @@ use crate::sys::primitive::{AtomicU64, Ordering};
 pub(crate) trait Seen {
     /// Whether an access happened before what the thread does now.
     fn ordered(&self, word: u64) -> bool;
+
+    /// Whether every thread knows that it happened, so that nothing will race with it any more.
+    fn forgettable(&self, word: u64) -> bool {
+        let _ = word;
+        false
+    }
 }
 
 /// Why an access could not be dealt with in this set.
@@ -40,6 +46,8 @@ enum Room {
     /// In the place of one that it makes up for.
     Outdone,
     Free,
+    /// In the place of one that nothing can race with.
+    Forgotten,
     /// In the place of one that another of the set makes up for.
     Stale,
 }
@@ -60,6 +68,8 @@ pub(crate) fn publish(set: &[AtomicU64], mine: u64, seen: &impl Seen) -> Result<
                 (Room::Joined, word | mine)
             } else if covers(mine, word) && outdoes(mine, word) && seen.ordered(word) {
                 (Room::Outdone, mine)
+            } else if seen.forgettable(word) {
+                (Room::Forgotten, mine)
             } else {
                 continue;
             };
@@ -79,8 +89,7 @@ pub(crate) fn publish(set: &[AtomicU64], mine: u64, seen: &impl Seen) -> Result<
 #[cold]
 fn stale(set: &[AtomicU64]) -> Option<(usize, u64)> {
     let words = || set.iter().map(|place| place.load(Ordering::Acquire)).enumerate();
-    let stale =
-        |at, word| words().any(|(other, by)| other != at && !is_special(by) && makes_up_for(by, word));
+    let stale = |at, word| words().any(|(other, by)| other != at && !is_special(by) && makes_up_for(by, word));
     words().find(|&(at, word)| word != 0 && !is_special(word) && stale(at, word))
 }
 

@@ -19,7 +19,7 @@ pub(crate) const REGIONS: usize = 1 << (47 - REGION_LOG2);
 const SCALE: usize = 2;
 
 /// By region: what to add to twice an address; 0 where nothing was touched yet.
-pub(crate) static TABLE: [AtomicUsize; REGIONS] = [const { AtomicUsize::new(0) }; REGIONS];
+pub(crate) static CELLS: [AtomicUsize; REGIONS] = [const { AtomicUsize::new(0) }; REGIONS];
 
 /// The same for what is known of heap blocks: what to add to half an address.
 static META: [AtomicUsize; REGIONS] = [const { AtomicUsize::new(0) }; REGIONS];
@@ -35,9 +35,9 @@ pub(crate) fn cell<'a>(address: usize) -> Option<&'a Cell> {
     if region >= REGIONS {
         return None;
     }
-    let mut base = TABLE[region].load(Ordering::Relaxed);
+    let mut base = CELLS[region].load(Ordering::Relaxed);
     if base == 0 {
-        base = map(&TABLE[region], region * REGION * SCALE, REGION * SCALE);
+        base = map(&CELLS[region], region * REGION * SCALE, REGION * SCALE);
     }
     // SAFETY: the region's cells are mapped, and zero at first, which is a cell.
     Some(unsafe { &*(base.wrapping_add((address & !(GRANULE - 1)) * SCALE) as *const Cell) })
@@ -74,7 +74,7 @@ pub(crate) unsafe fn clear(start: usize, size: usize, fresh: bool, blocks: &mut 
     let mut at = start & !(GRANULE - 1);
     while at < end {
         let next = ((at | (REGION - 1)) + 1).min(end);
-        let base = TABLE[at >> REGION_LOG2].load(Ordering::Relaxed);
+        let base = CELLS[at >> REGION_LOG2].load(Ordering::Relaxed);
         if base != 0 {
             // SAFETY: the region is mapped.
             unsafe { clear_part(base, at, next, by_pages, blocks) };
@@ -120,7 +120,7 @@ pub(crate) fn touched(start: usize, size: usize, mut each: impl FnMut(usize, usi
     let mut at = start;
     while at < end {
         let region = at >> REGION_LOG2;
-        let base = TABLE[region].load(Ordering::Relaxed);
+        let base = CELLS[region].load(Ordering::Relaxed);
         let last = ((at | (REGION - 1)) + 1).min(end);
         if base == 0 {
             at = last;
@@ -192,9 +192,7 @@ pub(crate) unsafe fn note(noted: &Noted) {
             }
             at += META_GRANULE;
         }
-        let (Some(first), Some(second)) =
-            (meta(noted.address, true), meta(noted.address + META_GRANULE, true))
-        else {
+        let (Some(first), Some(second)) = (meta(noted.address, true), meta(noted.address + META_GRANULE, true)) else {
             return;
         };
         (*second).store(noted.size as u64 | u64::from(noted.kind) << KIND_SHIFT, Ordering::Relaxed);
@@ -244,7 +242,7 @@ pub(crate) fn noted_around(address: usize) -> Option<Noted> {
 
 /// In a forked child: nothing has happened yet. What is known of blocks stays.
 pub(crate) fn forget_all() {
-    for (region, base) in TABLE.iter().enumerate() {
+    for (region, base) in CELLS.iter().enumerate() {
         let base = base.load(Ordering::Relaxed);
         if base != 0 {
             let start = base.wrapping_add(region * REGION * SCALE);

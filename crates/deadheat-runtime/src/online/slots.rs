@@ -6,13 +6,13 @@
 
 use core::cell::UnsafeCell;
 use core::ptr::null_mut;
-use core::sync::atomic::{AtomicPtr, Ordering};
+use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
 use super::clock::Clock;
 use super::history::History;
-use super::list::List;
 use super::shadow::Noted;
-use super::word::{LAST_CLOCK, LAST_SLOT};
+use super::list::List;
+use super::word::{self, LAST_CLOCK, LAST_SLOT};
 use deadheat_core::event::BlockKind;
 
 use crate::cold::lock::Lock;
@@ -61,6 +61,23 @@ pub(crate) fn take(thread: *mut Thread, id: u32, known: &Clock) -> (u32, u64) {
     let (slot, clock) = SLOTS.lock.with(|| {
         // SAFETY: under the lock.
         let inner = unsafe { &mut *SLOTS.inner.get() };
+        let (slot, clock) = inner.choose(known);
+        ROWS[slot as usize].thread.store(thread, Ordering::Release);
+        (slot, clock)
+    });
+    let row = &ROWS[slot as usize];
+    if row.history.load(Ordering::Relaxed).is_null() {
+        row.history.store(History::make(), Ordering::Release);
+    }
+    // SAFETY: a history stays mapped.
+    unsafe { (*history(slot)).owned_by(id, clock) };
+    (slot, clock)
+}
+
+impl Inner {
+    /// A slot that a thread which knows `known` can go on with, or a fresh one; and its next clock.
+    fn choose(&mut self, known: &Clock) -> (u32, u64) {
+        let inner = self;
         let from = inner.retired.len().saturating_sub(LOOKED_AT);
         let reusable = (from..inner.retired.len()).rev().find(|&at| {
             let (slot, last) = inner.retired[at];
@@ -75,26 +92,50 @@ pub(crate) fn take(thread: *mut Thread, id: u32, known: &Clock) -> (u32, u64) {
         }
         inner.count += 1;
         (inner.count, 1)
-    });
-    let row = &ROWS[slot as usize];
-    if row.history.load(Ordering::Relaxed).is_null() {
-        row.history.store(History::make(), Ordering::Release);
     }
-    row.thread.store(thread, Ordering::Release);
-    // SAFETY: a history stays mapped.
-    unsafe { (*history(slot)).owned_by(id, clock) };
-    (slot, clock)
 }
 
 /// A slot's thread ended at its clock `last`.
 pub(crate) fn give(slot: u32, last: u64) {
-    ROWS[slot as usize].thread.store(null_mut(), Ordering::Release);
+    SLOTS.lock.with(|| ROWS[slot as usize].thread.store(null_mut(), Ordering::Release));
     if last >= LAST_CLOCK - 1 {
         return;
     }
     SLOTS.lock.with(|| {
         // SAFETY: under the lock.
         unsafe { (*SLOTS.inner.get()).retired.push((slot, last)) };
+    });
+}
+
+/// By slot, the last clock that every thread knows: nothing races with an access up to it any more.
+static KNOWN: [AtomicU64; LAST_SLOT as usize + 1] = [const { AtomicU64::new(0) }; LAST_SLOT as usize + 1];
+
+/// Whether every thread knows the access, so that it need not be remembered.
+#[inline]
+pub(crate) fn all_know(word: u64) -> bool {
+    word::clock(word) <= KNOWN[word::slot(word) as usize % KNOWN.len()].load(Ordering::Relaxed)
+}
+
+/// Brings up to date what every thread knows. A thread that nobody was seen creating is not waited for: what was known to
+/// all before it came counts as known to it.
+pub(crate) fn find_known() {
+    SLOTS.lock.with(|| {
+        // SAFETY: under the lock.
+        let count = unsafe { (*SLOTS.inner.get()).count } as usize;
+        let running = || {
+            ROWS[1..=count].iter().filter_map(|row| {
+                let thread = row.thread.load(Ordering::Acquire);
+                (!thread.is_null()).then_some(thread)
+            })
+        };
+        for (slot, known) in KNOWN.iter().enumerate().take(count + 1).skip(1) {
+            // SAFETY: the memory of a `Thread` stays mapped; a clock's numbers only grow, and its memory is not given
+            // back while the thread runs, which `take` and `give` tell under this lock.
+            let least = running().map(|thread| unsafe { (*thread).eye.known_of(slot as u32) }).min();
+            if let Some(least) = least {
+                known.fetch_max(least, Ordering::Relaxed);
+            }
+        }
     });
 }
 
@@ -106,9 +147,7 @@ pub(crate) fn others_busy() -> bool {
     ROWS[..=count].iter().any(|row| {
         let thread = row.thread.load(Ordering::Acquire);
         // SAFETY: the memory of a `Thread` stays mapped; its word may be read at any time.
-        !thread.is_null()
-            && thread as usize != own
-            && unsafe { (&raw const (*thread).busy).read_volatile() } != 0
+        !thread.is_null() && thread as usize != own && unsafe { (&raw const (*thread).busy).read_volatile() } != 0
     })
 }
 

@@ -97,6 +97,11 @@ pub(crate) const fn same_kind(one: u64, other: u64) -> bool {
     (one ^ other) & !BYTES == 0
 }
 
+/// Whether two accesses are of one slot and one kind.
+pub(crate) const fn same_slot_and_kind(one: u64, other: u64) -> bool {
+    (one ^ other) >> SLOT_SHIFT == 0
+}
+
 /// Whether `later` alone is enough to remember both, whoever looks: it is of the same slot and not earlier, covers and
 /// outdoes the other.
 pub(crate) const fn makes_up_for(later: u64, earlier: u64) -> bool {
