@@ -219,7 +219,8 @@ impl<'a> Resolver<'a> {
     pub(crate) fn location(&mut self, race: &CoreRace) -> Location {
         let address = race.address;
         let sides = [&race.earlier, &race.later].map(|side| side.access);
-        let size = sides.iter().find(|access| access.address == address).map_or(1, |access| access.size);
+        let starting = sides.iter().filter(|access| access.address == address);
+        let size = starting.map(|access| access.size).min().unwrap_or(1);
         if let Some(name) = self.tables.names.get(address) {
             return Location::Named { name: name.to_owned() };
         }
