@@ -68,7 +68,17 @@ pub(crate) struct Blocks {
 impl Blocks {
     /// None at hand.
     const fn new() -> Blocks {
-        Blocks { free: [null_mut(); CLASSES], retired: null_mut(), retired_count: 0, ask_at: 0, full: 0, known_at: 0, put_off: 0, at: 0, end: 0 }
+        Blocks {
+            free: [null_mut(); CLASSES],
+            retired: null_mut(),
+            retired_count: 0,
+            ask_at: 0,
+            full: 0,
+            known_at: 0,
+            put_off: 0,
+            at: 0,
+            end: 0,
+        }
     }
 
     /// A block whose words are zero.
@@ -334,7 +344,9 @@ pub(crate) unsafe fn clear(cell: &[AtomicU64; 2], blocks: &mut Blocks) {
     }
     if word::is_special(first) {
         let block = word::linked(first) as *mut Block;
-        if block.is_null() || cell[0].compare_exchange(first, SEALED, Ordering::SeqCst, Ordering::Relaxed).is_err() {
+        if block.is_null()
+            || cell[0].compare_exchange(first, SEALED, Ordering::SeqCst, Ordering::Relaxed).is_err()
+        {
             return;
         }
         cell[1].store(0, Ordering::Relaxed);

@@ -24,6 +24,8 @@ pub(crate) struct Eye {
     out: bool,
     /// Whether the thread learned something in this moment.
     pub(super) changed: bool,
+    /// Whether it took or gave back a lock since the history was told of its locks.
+    pub(super) relocked: bool,
     history: *mut History,
     /// How many records the history had when this moment began.
     begun: u64,
@@ -119,6 +121,12 @@ impl Eye {
         &mut self.clock
     }
 
+    /// What is known, to look at.
+    #[inline(always)]
+    pub(super) fn past(&self) -> &Clock {
+        &self.clock
+    }
+
     /// The blocks at hand.
     #[inline(always)]
     pub(super) fn blocks(&mut self) -> &mut Blocks {
@@ -137,18 +145,18 @@ impl Eye {
         unsafe { (*self.history).owned_by(FIRST, self.now()) };
     }
 
-    /// Notes an access in the history, before the shadow shows it.
+    /// Notes an access in the history.
     ///
     /// # Safety
-    /// `thread` is the calling thread's, and this its eye.
+    /// `thread` is the calling thread's.
     #[inline]
-    pub(super) unsafe fn note(&mut self, thread: *mut Thread, access: &Access, pc: u64) {
+    pub(super) unsafe fn note(thread: *mut Thread, access: &Access, pc: u64) {
         // SAFETY: the caller's promise; a thread with a slot has its history.
         unsafe {
             if (*thread).top != (*thread).clean {
                 Eye::tell_context(thread);
             }
-            (*self.history).access(access, pc);
+            (*(*thread).eye.history).access(access, pc);
         }
     }
 
@@ -168,6 +176,8 @@ impl Eye {
                 super::report::accessed();
             }
             history.context(eye.now(), node, &eye.held);
+            (*thread).eye.relocked = false;
+            let eye = &(*thread).eye;
             (*thread).clean = if eye.out { null_mut() } else { (*thread).top };
         }
     }

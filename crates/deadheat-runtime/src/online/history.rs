@@ -1,6 +1,6 @@
 //! What a slot remembers of its accesses: where in the code they were, in which calls, under which locks.
 //!
-//! A ring of records. Only an access that changes the shadow is noted, before it does; what is met without effect has
+//! A ring of records. Only an access that changes the shadow is noted; what is met without effect has
 //! an earlier one of its moment. A *context* record comes first wherever the moment, the calls or the locks are
 //! others than at the last record. A table leads from a clock to its first context.
 //!
@@ -18,9 +18,10 @@ use deadheat_core::race::HeldLock;
 use super::list::List;
 use super::pool;
 use crate::cold::lock::Lock;
+use crate::sys::primitive::{pause, yield_now};
 
-/// Records of a ring: 1 MiB.
-const RECORDS: u64 = 1 << 16;
+/// Records of a ring: 256 KiB, which leaves room for the program in the caches.
+const RECORDS: u64 = 1 << 14;
 /// Clocks whose beginnings are remembered.
 const CLOCKS: u64 = 1 << 14;
 
@@ -127,6 +128,15 @@ fn access(first: u64, size: u64) -> Access {
     }
 }
 
+/// How a look for an access went.
+enum Found {
+    Site(Site),
+    /// Its moment is not remembered any more, or was without it.
+    Forgotten,
+    /// Its moment is the last one of the history, which does not have it yet.
+    NotYet,
+}
+
 /// What [`History::find`] looks for.
 #[derive(Clone, Copy)]
 pub(crate) struct Wanted {
@@ -181,7 +191,8 @@ impl History {
         let begins = &self.begins[(clock % CLOCKS) as usize];
         let count = self.count();
         let known = &self.ring[(begins.load(Ordering::Relaxed) % RECORDS) as usize];
-        let again = known.first.load(Ordering::Relaxed) & (CONTEXT | LOCK | SIZE | ACCESS | CLOCK) == CONTEXT | clock
+        let again = known.first.load(Ordering::Relaxed) & (CONTEXT | LOCK | SIZE | ACCESS | CLOCK)
+            == CONTEXT | clock
             && count - begins.load(Ordering::Relaxed) < RECORDS;
         if !again {
             begins.store(count, Ordering::Relaxed);
@@ -202,7 +213,8 @@ impl History {
     /// Notes an access.
     #[inline]
     pub(crate) fn access(&self, access: &Access, pc: u64) {
-        let log2 = if access.size.is_power_of_two() { u64::from(access.size.trailing_zeros()) } else { RANGE };
+        let log2 =
+            if access.size.is_power_of_two() { u64::from(access.size.trailing_zeros()) } else { RANGE };
         let log2 = if log2 < RANGE { log2 } else { RANGE };
         let order = access.atomic.map_or(0, |order| ATOMIC | (order as u64) << ORDER_SHIFT);
         let kind = (access.mode as u64) << MODE_SHIFT | (access.via as u64) << VIA_SHIFT | order;
@@ -218,24 +230,40 @@ impl History {
     }
 
     /// Looks for the first access of a moment to some bytes. `None` if it is not remembered any more.
+    ///
+    /// A hook notes its access right after the shadow shows it, so an access that is not there yet is waited for.
     pub(crate) fn find(&self, wanted: &Wanted) -> Option<Site> {
+        const SPINS: u32 = 200;
+        const TRIES: u32 = 1000;
+        for attempt in 0..TRIES {
+            match self.find_now(wanted) {
+                Found::Site(site) => return Some(site),
+                Found::Forgotten => break,
+                Found::NotYet if attempt < SPINS => pause(),
+                Found::NotYet => yield_now(),
+            }
+        }
+        None
+    }
+
+    fn find_now(&self, wanted: &Wanted) -> Found {
         let count = self.count.load(Ordering::Acquire);
         let begin = self.begins[(wanted.clock % CLOCKS) as usize].load(Ordering::Relaxed);
         let mut found = self.find_from(begin, count, wanted);
         fence(Ordering::Acquire);
         // What was written meanwhile went over the oldest records.
-        if let Some(site) = &mut found
-            && self.count.load(Ordering::Relaxed) + 1 >= begin + RECORDS
-        {
-            site.locks.drop_all();
-            return None;
+        if self.count.load(Ordering::Relaxed) + 1 >= begin + RECORDS {
+            if let Found::Site(site) = &mut found {
+                site.locks.drop_all();
+            }
+            return Found::Forgotten;
         }
         found
     }
 
-    fn find_from(&self, begin: u64, count: u64, wanted: &Wanted) -> Option<Site> {
+    fn find_from(&self, begin: u64, count: u64, wanted: &Wanted) -> Found {
         if begin >= count || count - begin >= RECORDS {
-            return None;
+            return Found::Forgotten;
         }
         let (mut context, mut first) = (0, true);
         let mut at = begin;
@@ -243,20 +271,20 @@ impl History {
             let (head, tail) = self.get(at);
             if head & ACCESS != 0 {
                 if let Some(access) = self.fits(at, count, wanted) {
-                    return Some(self.site(context, access, tail & ADDRESS));
+                    return Found::Site(self.site(context, access, tail & ADDRESS));
                 }
             } else if head & SIZE == 0 && head & CONTEXT != 0 {
                 if head & CLOCK != wanted.clock {
-                    return None;
+                    return Found::Forgotten;
                 }
                 context = at;
             } else if first {
-                return None;
+                return Found::Forgotten;
             }
             first = false;
             at += 1;
         }
-        None
+        Found::NotYet
     }
 
     /// The access at a record, if it is one that is wanted.

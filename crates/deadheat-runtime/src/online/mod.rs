@@ -18,6 +18,7 @@ mod history;
 mod list;
 mod object;
 mod order;
+mod pair;
 mod pool;
 mod quick;
 mod report;
@@ -40,9 +41,10 @@ use crate::hot::atomic;
 use crate::hot::log;
 use crate::hot::thread::Thread;
 use crate::sys;
-use history::Kept;
 use block::Blocks;
 use clock::Clock;
+use history::Kept;
+use pair::Entered;
 use report::Mine;
 use set::Seen;
 use shadow::Cell;
@@ -73,9 +75,15 @@ pub(crate) fn start() {
 ///
 /// # Safety
 /// `thread` is the calling thread's.
+#[inline]
 pub(crate) unsafe fn range(thread: *mut Thread, pc: usize, access: &Access) {
     // SAFETY: the caller's promise.
-    unsafe { judge(thread, access, pc as u64) };
+    unsafe {
+        let mine = (*thread).eye.mine | if access.mode.writes() { WRITE } else { 0 };
+        if !quick::nothing_new(mine, access.address as usize, access.size as usize) {
+            judge(thread, access, pc as u64);
+        }
+    }
 }
 
 /// What a thread knows of the others' past.
@@ -123,15 +131,23 @@ unsafe fn judge(thread: *mut Thread, access: &Access, pc: u64) {
             let next = (granule + GRANULE).min(end);
             let mine = word::only(moment, word::bytes(at - granule, next - at));
             let Some(cell) = shadow::cell(at) else { break };
-            if !block::set_of(cell, patient).is_some_and(|set| set::stands(set, mine)) {
+            at = next;
+            let mut note = || {
                 if !noted {
                     noted = true;
-                    (*thread).eye.note(thread, access, pc);
+                    Eye::note(thread, access, pc);
                 }
-                let word = Mine { access, pc, word: mine, granule: granule as u64 };
-                judge_in(thread, cell, word, patient);
+            };
+            let word = Mine { access, pc, word: mine, granule: granule as u64 };
+            match pair::replace(&quick::past_of(thread), cell, mine, true, &mut note) {
+                Entered::Yes => {}
+                Entered::Met => look_at(thread, cell, word),
+                Entered::No if block::set_of(cell, patient).is_some_and(|set| set::stands(set, mine)) => {}
+                Entered::No => {
+                    note();
+                    judge_in(thread, cell, word, patient);
+                }
             }
-            at = next;
         }
         compiler_fence(Ordering::SeqCst);
         (*thread).busy = outer;
@@ -143,10 +159,10 @@ unsafe fn judge(thread: *mut Thread, access: &Access, pc: u64) {
 unsafe fn judge_in(thread: *mut Thread, cell: &Cell, mine: Mine<'_>, patient: bool) {
     // SAFETY: the calling thread's own state, and it is busy; the parts of its eye that are borrowed do not overlap.
     unsafe {
-        let eye = &raw mut (*thread).eye;
-        let past = Past { slot: (*eye).slot, clock: (*eye).clock() };
-        let blocks: &mut Blocks = (*eye).blocks();
-        if mine.word & (WRITE | ATOMIC) == WRITE && block::set_of(cell, patient).is_some_and(set::has_atomic) {
+        let past = quick::past_of(thread);
+        let blocks: &mut Blocks = &mut (*thread).eye.blocks;
+        if mine.word & (WRITE | ATOMIC) == WRITE && block::set_of(cell, patient).is_some_and(set::has_atomic)
+        {
             silence(thread, &mine, patient);
         }
         block::access(cell, mine.word, &past, blocks, patient, |other| report::found(thread, mine, other));
@@ -172,10 +188,18 @@ unsafe fn enter(thread: *mut Thread, (cell, granule): (&Cell, usize), mine: u64,
 unsafe fn look_again(thread: *mut Thread, (cell, granule): (&Cell, usize), mine: u64, kept: Kept) {
     // SAFETY: the caller's promise: the calling thread's own state, and it is busy.
     unsafe {
-        let eye = &(*thread).eye;
-        let past = Past { slot: eye.slot, clock: &eye.clock };
         let (access, pc) = kept.access();
-        let mine = Mine { access: &access, pc, word: mine, granule: granule as u64 };
+        look_at(thread, cell, Mine { access: &access, pc, word: mine, granule: granule as u64 });
+    }
+}
+
+/// Judges an access that is in a cell against all others there.
+#[cold]
+#[inline(never)]
+unsafe fn look_at(thread: *mut Thread, cell: &Cell, mine: Mine<'_>) {
+    // SAFETY: the caller's promise: the calling thread's own state, and it is busy.
+    unsafe {
+        let past = quick::past_of(thread);
         while let Some(set) = block::set_of(cell, true) {
             if set::look(set, mine.word, &past, |other| report::found(thread, mine, other)).is_ok() {
                 break;
@@ -218,16 +242,22 @@ pub(crate) unsafe fn atomic(thread: *mut Thread, pc: usize, access: &Access) {
 }
 
 /// Changes the calling thread's clocks.
+#[inline(always)]
 unsafe fn ordering(thread: *mut Thread, change: impl FnOnce(&mut Eye)) {
     // SAFETY: the caller's promise: the calling thread's own state.
     unsafe {
         let outer = (*thread).busy;
         (*thread).busy = ORDERING;
         compiler_fence(Ordering::SeqCst);
+        let before = (*thread).eye.mine;
         change(&mut (*thread).eye);
-        (*thread).eye.move_on(thread, (*thread).id);
-        (*thread).clean = core::ptr::null_mut();
-        sys::machine::set_moment_word((*thread).eye.mine);
+        if (*thread).eye.mine != before {
+            (*thread).eye.move_on(thread, (*thread).id);
+            sys::machine::set_moment_word((*thread).eye.mine);
+            (*thread).clean = core::ptr::null_mut();
+        } else if (*thread).eye.relocked {
+            (*thread).clean = core::ptr::null_mut();
+        }
         compiler_fence(Ordering::SeqCst);
         (*thread).busy = outer;
     }
@@ -398,7 +428,11 @@ unsafe fn died(thread: *mut Thread, pc: usize, what: (u64, u64, BlockKind)) {
 fn forget(owner: (u32, bool), address: u64) {
     if let Some(_held) = atomic::hold(address as usize, owner) {
         // SAFETY: the stripe is held.
-        unsafe { object::remove(address, |family| !matches!(family, object::Family::Atomic | object::Family::Thread)) };
+        unsafe {
+            object::remove(address, |family| {
+                !matches!(family, object::Family::Atomic | object::Family::Thread)
+            })
+        };
     }
 }
 

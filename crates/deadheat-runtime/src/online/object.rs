@@ -145,7 +145,17 @@ unsafe fn make<'a>(address: u64, family: Family) -> &'a mut Object {
     unsafe {
         let bucket = BUCKETS[stripe(address as usize)].0.get();
         let next = *bucket;
-        object.write(Object { next, address, family, by: (0, 0), version: 0, written, read, waiters, barrier });
+        object.write(Object {
+            next,
+            address,
+            family,
+            by: (0, 0),
+            version: 0,
+            written,
+            read,
+            waiters,
+            barrier,
+        });
         *bucket = object;
         &mut *object
     }

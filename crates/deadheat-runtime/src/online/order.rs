@@ -98,6 +98,7 @@ impl Eye {
     }
 
     fn take_lock(&mut self, lock: u64, mode: LockMode) {
+        self.relocked = true;
         if let Some(at) = self.held.iter().rposition(|held| held.lock == lock) {
             self.depths[at] += 1;
             return;
@@ -107,6 +108,7 @@ impl Eye {
     }
 
     fn give_lock(&mut self, lock: u64) -> Option<LockMode> {
+        self.relocked = true;
         let at = self.held.iter().rposition(|held| held.lock == lock)?;
         let mode = self.held[at].mode;
         if self.depths[at] > 1 {
@@ -301,10 +303,15 @@ impl Eye {
         }
         // SAFETY: the stripe is held.
         let object = unsafe { object::get(access.address, Family::Atomic) };
-        let known = object.by.0 != 0 && (object.by.0 == self.slot || self.clock.get(object.by.0) >= object.by.1);
+        let known =
+            object.by.0 != 0 && (object.by.0 == self.slot || self.clock.get(object.by.0) >= object.by.1);
         if !order.releases() {
             object.by = (0, 0);
-            if continues { object.written.join(&self.released); } else { object.written.assign(&self.released); }
+            if continues {
+                object.written.join(&self.released);
+            } else {
+                object.written.assign(&self.released);
+            }
         } else if !continues || known || object.written.is_empty() {
             // What the object shows is known to this thread: all that it knows is all that is to be shown.
             self.publish_to(object);

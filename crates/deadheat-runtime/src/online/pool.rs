@@ -34,8 +34,10 @@ struct Free {
 // SAFETY: `inner` is touched under `lock` alone.
 unsafe impl Sync for Pool {}
 
-static POOL: Pool =
-    Pool { lock: Lock::new(), inner: UnsafeCell::new(Inner { free: [null_mut(); LARGE as usize], at: 0, end: 0 }) };
+static POOL: Pool = Pool {
+    lock: Lock::new(),
+    inner: UnsafeCell::new(Inner { free: [null_mut(); LARGE as usize], at: 0, end: 0 }),
+};
 
 fn class(size: usize) -> u32 {
     size.next_power_of_two().trailing_zeros().max(SMALLEST)

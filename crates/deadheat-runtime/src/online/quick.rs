@@ -10,7 +10,7 @@ use deadheat_core::kind::Kind;
 
 use super::eye::Eye;
 use super::history::Kept;
-use super::set::Seen;
+use super::pair::{Entered, replace};
 use super::shadow::{self, Cell, REGION_LOG2, REGIONS};
 use super::word::{self, BYTES, GRANULE, WRITE};
 use super::{JUDGING, Past, judge};
@@ -48,40 +48,58 @@ fn locate(address: usize, size: usize) -> Option<Where> {
 }
 
 /// A plain access of the kind `KIND` (a [`Kind`]'s bits) at `address`, made before `pc`, that may be new to its cell: the hook
-/// itself (`sys`, `shim_access!`) has looked.
+/// itself (`sys`, `shim_access!`) has looked. Calls nothing but at its end.
 ///
 /// # Safety
 /// Called by a hook, on the accessing thread.
-#[inline(never)]
 pub(crate) unsafe extern "C" fn on_access<const KIND: u16>(address: usize, pc: usize) {
     let (size, writes) = const { (Kind(KIND).plain_size(), Kind(KIND).plain_writes()) };
     let word = sys::machine::thread_word();
     // SAFETY: the word is the calling thread's own state; cells that were located are mapped.
     unsafe {
-        if word > UNWATCHED
-            && let Some(Where { cell, bytes }) = locate(address, size)
-        {
-            let thread = word as *mut Thread;
-            // What is to be ignored, and a handler that interrupts a hook, go the other way.
-            if (*thread).busy | (*thread).internal == 0 && !(*thread).eye.is_out() {
-                let mine = word::only((*thread).eye.mine | if writes { WRITE } else { 0 }, bytes);
-                let kept = const { Kept::new(Kind(KIND)) }.at(address, pc);
-                (*thread).busy = JUDGING;
-                compiler_fence(Ordering::SeqCst);
-                if (*thread).top != (*thread).clean {
-                    Eye::tell_context(thread);
-                }
-                let granule = address & !(GRANULE - 1);
-                replace(thread, (cell, granule), mine, kept);
-                if size > GRANULE {
-                    replace(thread, (cell.add(1), granule + GRANULE), mine, kept);
-                }
-                compiler_fence(Ordering::SeqCst);
-                (*thread).busy = 0;
-                return;
-            }
+        let thread = word as *mut Thread;
+        // What is to be ignored, and a handler that interrupts a hook, go the other way.
+        if word <= UNWATCHED || (*thread).busy | (*thread).internal != 0 || (*thread).eye.is_out() {
+            return on_other_access::<KIND>(address, pc);
         }
-        on_other_access::<KIND>(address, pc);
+        let Some(Where { cell, bytes }) = locate(address, size) else {
+            return on_other_access::<KIND>(address, pc);
+        };
+        if (*thread).top != (*thread).clean {
+            return on_access_in_new_context::<KIND>(address, pc);
+        }
+        let mine = word::only((*thread).eye.mine | if writes { WRITE } else { 0 }, bytes);
+        let kept = const { Kept::new(Kind(KIND)) }.at(address, pc);
+        let past = past_of(thread);
+        let note = || (*thread).eye.keep(kept);
+        let mut entered = replace(&past, &*cell, mine, size > GRANULE, note);
+        if size > GRANULE && entered == Entered::Yes {
+            entered = replace(&past, &*cell.add(1), mine, true, note);
+        }
+        match entered {
+            Entered::Yes => {}
+            Entered::No => on_access_in_general::<KIND>(address, pc),
+            Entered::Met => on_meeting::<KIND>(address, pc),
+        }
+    }
+}
+
+/// As [`on_access`], where the history does not have moment, calls and locks yet.
+#[inline(never)]
+unsafe extern "C" fn on_access_in_new_context<const KIND: u16>(address: usize, pc: usize) {
+    // SAFETY: `on_access` found the calling thread's state and that it is in no other hook.
+    unsafe {
+        let thread = sys::machine::thread_word() as *mut Thread;
+        (*thread).busy = JUDGING;
+        compiler_fence(Ordering::SeqCst);
+        Eye::tell_context(thread);
+        compiler_fence(Ordering::SeqCst);
+        (*thread).busy = 0;
+        if (*thread).top == (*thread).clean {
+            on_access::<KIND>(address, pc);
+        } else {
+            on_other_access::<KIND>(address, pc);
+        }
     }
 }
 
@@ -96,63 +114,89 @@ unsafe extern "C" fn on_other_access<const KIND: u16>(address: usize, pc: usize)
     }
 }
 
-/// Publishes a plain access in the place of nothing, of a word of its own moment and kind, or of one that it makes up
-/// for, if the cell's other word does not race with it; else in general. `granule` is the address that the cell stands for.
-#[inline(always)]
-unsafe fn replace(
-    thread: *mut Thread,
-    (cell, granule): (*const Cell, usize),
-    mine: u64,
-    kept: Kept,
-) {
-    // SAFETY: the caller's promise: the calling thread's own state, and a mapped cell.
-    let (eye, cell) = unsafe { (&(*thread).eye, &*cell) };
-    let past = Past { slot: eye.slot, clock: &eye.clock };
-    let words = [cell[0].load(Ordering::Acquire), cell[1].load(Ordering::Acquire)];
-    // A plain store over an atomic has more to do.
-    let plain = mine & WRITE == 0 || (words[0] | words[1]) & word::ATOMIC == 0;
-    if plain && let Some((at, new)) = place(words, mine, &past) {
-        let other = words[1 - at];
-        if other == 0 || word::slot(other) == past.slot || harmless(other, mine, &past) {
-            eye.keep(kept);
-            if cell[at].compare_exchange(words[at], new, Ordering::SeqCst, Ordering::Relaxed).is_ok() {
-                // Who published meanwhile has seen `mine` or is seen here.
-                if cell[1 - at].load(Ordering::SeqCst) != other {
-                    // SAFETY: as above.
-                    unsafe { super::look_again(thread, (cell, granule), mine, kept) };
-                }
-                return;
-            }
-        }
-    }
-    // SAFETY: as above.
-    unsafe { super::enter(thread, (cell, granule), mine, kept) };
-}
-
-/// Which of a cell's words makes room for `mine`, and what takes its place.
-#[inline(always)]
-fn place(words: [u64; 2], mine: u64, past: &Past<'_>) -> Option<(usize, u64)> {
-    // The thread's own earlier access of this kind is there in most cases.
-    let again = |word: u64| word::same_slot_and_kind(word, mine) && word::covers(mine, word);
-    if again(words[0]) {
-        return Some((0, mine));
-    }
-    if again(words[1]) {
-        return Some((1, mine));
-    }
-    let room = |word: u64| {
-        if word::same_kind(word, mine) {
-            return Some(word | mine);
-        }
-        let makes_room = word == 0
-            || word::covers(mine, word) && word::outdoes(mine, word) && !word::is_special(word) && past.ordered(word);
-        makes_room.then_some(mine)
+/// As [`on_access`], for cells that do not make room so easily.
+#[inline(never)]
+unsafe extern "C" fn on_access_in_general<const KIND: u16>(address: usize, pc: usize) {
+    // SAFETY: passed on.
+    unsafe {
+        each_cell::<KIND>(address, pc, |thread, cell, mine, kept| super::enter(thread, cell, mine, kept))
     };
-    room(words[0]).map(|new| (0, new)).or_else(|| room(words[1]).map(|new| (1, new)))
 }
 
-/// Whether a word of another slot does not race with `mine`.
+/// Another access came into a cell while this one went in: looks at all others.
+#[cold]
+#[inline(never)]
+unsafe extern "C" fn on_meeting<const KIND: u16>(address: usize, pc: usize) {
+    // SAFETY: passed on.
+    unsafe {
+        each_cell::<KIND>(address, pc, |thread, cell, mine, kept| {
+            super::enter(thread, cell, mine, kept);
+            super::look_again(thread, cell, mine, kept);
+        });
+    }
+}
+
+/// Calls `each` for the cells of an access with the address that each stands for, while the thread is busy.
 #[inline(always)]
-fn harmless(word: u64, mine: u64, past: &Past<'_>) -> bool {
-    !word::is_special(word) && (!word::conflict(word, mine) || past.ordered(word))
+unsafe fn each_cell<const KIND: u16>(
+    address: usize,
+    pc: usize,
+    each: impl Fn(*mut Thread, (&Cell, usize), u64, Kept),
+) {
+    let (size, writes) = const { (Kind(KIND).plain_size(), Kind(KIND).plain_writes()) };
+    let Some(Where { cell, bytes }) = locate(address, size) else { return };
+    // SAFETY: `on_access` found the calling thread's state and that it is in no other hook; the cells are mapped.
+    unsafe {
+        let thread = sys::machine::thread_word() as *mut Thread;
+        let mine = word::only((*thread).eye.mine | if writes { WRITE } else { 0 }, bytes);
+        let kept = const { Kept::new(Kind(KIND)) }.at(address, pc);
+        (*thread).busy = JUDGING;
+        compiler_fence(Ordering::SeqCst);
+        let granule = address & !(GRANULE - 1);
+        each(thread, (&*cell, granule), mine, kept);
+        if size > GRANULE {
+            each(thread, (&*cell.add(1), granule + GRANULE), mine, kept);
+        }
+        compiler_fence(Ordering::SeqCst);
+        (*thread).busy = 0;
+    }
+}
+
+/// What a thread knows.
+///
+/// # Safety
+/// `thread` is the calling thread's; its clock does not change meanwhile.
+#[inline(always)]
+pub(super) unsafe fn past_of<'a>(thread: *mut Thread) -> Past<'a> {
+    // SAFETY: the caller's promise.
+    unsafe { Past { slot: (*thread).eye.slot, clock: (*thread).eye.past() } }
+}
+
+/// Whether all cells of a range show that an access of it is nothing new to the moment of which `mine` is the word (for all
+/// bytes). Looks at the cells' own words alone.
+#[inline(always)]
+pub(super) fn nothing_new(mine: u64, address: usize, size: usize) -> bool {
+    let compared = if mine & WRITE != 0 { !0 } else { !WRITE };
+    let end = address.wrapping_add(size);
+    if address >> REGION_LOG2 != end >> REGION_LOG2 || address >> REGION_LOG2 >= REGIONS || size == 0 {
+        return false;
+    }
+    let base = shadow::CELLS[address >> REGION_LOG2].load(Ordering::Relaxed);
+    if base == 0 {
+        return false;
+    }
+    let mut at = address & !(GRANULE - 1);
+    while at < end {
+        let (from, to) = (at.max(address) - at, (at + GRANULE).min(end) - at);
+        let compared = compared & (!BYTES | word::bytes(from, to - from));
+        // SAFETY: the region's cells are mapped.
+        let [one, other] = unsafe { &*(base.wrapping_add(at * 2) as *const Cell) };
+        if (one.load(Ordering::Relaxed) ^ mine) & compared != 0
+            && (other.load(Ordering::Relaxed) ^ mine) & compared != 0
+        {
+            return false;
+        }
+        at += GRANULE;
+    }
+    true
 }

@@ -15,7 +15,7 @@
 use super::word::{
     ATOMIC, SEALED, conflict, covers, is_special, makes_up_for, outdoes, same_kind, same_moment, slot,
 };
-use crate::sys::primitive::{AtomicU64, Ordering};
+use crate::sys::primitive::{AtomicU64, Ordering, fence_after_locked};
 
 /// What a thread knows of the others' past.
 pub(crate) trait Seen {
@@ -80,6 +80,7 @@ pub(crate) fn publish(set: &[AtomicU64], mine: u64, seen: &impl Seen) -> Result<
         let best = best.or_else(|| stale(set).map(|(at, word)| (Room::Stale, at, word, mine)));
         let Some((_, at, old, new)) = best else { return Err(Not::Full) };
         if set[at].compare_exchange(old, new, Ordering::SeqCst, Ordering::Relaxed).is_ok() {
+            fence_after_locked();
             return Ok(true);
         }
     }
@@ -89,7 +90,8 @@ pub(crate) fn publish(set: &[AtomicU64], mine: u64, seen: &impl Seen) -> Result<
 #[cold]
 fn stale(set: &[AtomicU64]) -> Option<(usize, u64)> {
     let words = || set.iter().map(|place| place.load(Ordering::Acquire)).enumerate();
-    let stale = |at, word| words().any(|(other, by)| other != at && !is_special(by) && makes_up_for(by, word));
+    let stale =
+        |at, word| words().any(|(other, by)| other != at && !is_special(by) && makes_up_for(by, word));
     words().find(|&(at, word)| word != 0 && !is_special(word) && stale(at, word))
 }
 

@@ -192,7 +192,9 @@ pub(crate) unsafe fn note(noted: &Noted) {
             }
             at += META_GRANULE;
         }
-        let (Some(first), Some(second)) = (meta(noted.address, true), meta(noted.address + META_GRANULE, true)) else {
+        let (Some(first), Some(second)) =
+            (meta(noted.address, true), meta(noted.address + META_GRANULE, true))
+        else {
             return;
         };
         (*second).store(noted.size as u64 | u64::from(noted.kind) << KIND_SHIFT, Ordering::Relaxed);

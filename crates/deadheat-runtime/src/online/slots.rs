@@ -10,8 +10,8 @@ use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
 use super::clock::Clock;
 use super::history::History;
-use super::shadow::Noted;
 use super::list::List;
+use super::shadow::Noted;
 use super::word::{self, LAST_CLOCK, LAST_SLOT};
 use deadheat_core::event::BlockKind;
 
@@ -147,7 +147,9 @@ pub(crate) fn others_busy() -> bool {
     ROWS[..=count].iter().any(|row| {
         let thread = row.thread.load(Ordering::Acquire);
         // SAFETY: the memory of a `Thread` stays mapped; its word may be read at any time.
-        !thread.is_null() && thread as usize != own && unsafe { (&raw const (*thread).busy).read_volatile() } != 0
+        !thread.is_null()
+            && thread as usize != own
+            && unsafe { (&raw const (*thread).busy).read_volatile() } != 0
     })
 }
 

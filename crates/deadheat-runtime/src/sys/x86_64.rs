@@ -468,6 +468,13 @@ pub(crate) unsafe fn syscall(number: usize, a: [usize; 6]) -> isize {
     result
 }
 
+/// Orders what comes before a locked operation of this thread before what comes after: on this machine the operation
+/// does that by itself.
+#[inline(always)]
+pub(crate) fn fence_after_locked() {
+    core::sync::atomic::compiler_fence(core::sync::atomic::Ordering::SeqCst);
+}
+
 /// Tells the processor that this is a loop that waits.
 #[inline(always)]
 pub(crate) fn pause() {
