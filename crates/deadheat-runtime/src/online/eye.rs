@@ -112,7 +112,7 @@ impl Eye {
 
     /// What is known of a slot, as another thread may ask while this one learns: perhaps less.
     pub(super) fn known_of(&self, slot: u32) -> u64 {
-        if slot == self.slot { self.clock.get(slot) } else { self.clock.get(slot) }
+        self.clock.get(slot)
     }
 
     /// What is known.

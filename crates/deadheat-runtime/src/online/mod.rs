@@ -109,6 +109,12 @@ impl Seen for Past<'_> {
 /// # Safety
 /// `thread` is the calling thread's.
 unsafe fn judge(thread: *mut Thread, access: &Access, pc: u64) {
+    // SAFETY: passed on.
+    unsafe { judge_part(thread, access, (access.address as usize, access.end() as usize), pc) };
+}
+
+/// As [`judge`], for the bytes from `start` to `end` alone.
+unsafe fn judge_part(thread: *mut Thread, access: &Access, (start, end): (usize, usize), pc: u64) {
     // SAFETY: the caller's promise. A handler that interrupts this finds `busy` set: it neither waits for a cell that
     // may be sealed by what it interrupted, nor writes into the history.
     unsafe {
@@ -124,8 +130,7 @@ unsafe fn judge(thread: *mut Thread, access: &Access, pc: u64) {
         let moment = (*thread).eye.moment()
             | if access.mode.writes() { WRITE } else { 0 }
             | if access.atomic.is_some() { ATOMIC } else { 0 };
-        let end = access.end() as usize;
-        let mut at = access.address as usize;
+        let mut at = start;
         while at < end {
             let granule = at & !(GRANULE - 1);
             let next = (granule + GRANULE).min(end);
@@ -413,7 +418,7 @@ unsafe fn died(thread: *mut Thread, pc: usize, what: (u64, u64, BlockKind)) {
             return judge(thread, &access, pc as u64);
         }
         shadow::touched(address as usize, size as usize, |start, size| {
-            judge(thread, &Access { address: start as u64, size: size as u64, ..access }, pc as u64);
+            judge_part(thread, &access, (start, start + size), pc as u64);
         });
         let outer = (*thread).busy;
         (*thread).busy = outer.max(JUDGING);

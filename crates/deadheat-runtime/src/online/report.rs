@@ -157,7 +157,7 @@ pub(crate) unsafe fn found(thread: *mut Thread, mine: Mine<'_>, other: u64) {
     let clock = word::clock(other);
     let (writes, atomic) = (other & word::WRITE != 0, other & word::ATOMIC != 0);
     let site = history.find(&Wanted { clock, writes, atomic, start, end });
-    let owner = history.owner(clock).unwrap_or(u32::MAX);
+    let Some(owner) = history.owner(clock) else { return };
     let mut earlier = Side {
         thread: owner,
         clock,
