@@ -27,6 +27,17 @@ impl Clock {
         self.0[slot as usize] = clock;
     }
 
+    /// How many slots it has room for.
+    #[inline(always)]
+    pub(crate) fn width(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Makes room for as many slots.
+    pub(crate) fn widen(&mut self, width: usize) {
+        self.0.resize(width.max(self.0.len()), 0);
+    }
+
     /// Learns what another knows; `true` if anything of it was new.
     pub(crate) fn join(&mut self, other: &Clock) -> bool {
         if other.0.len() > self.0.len() {

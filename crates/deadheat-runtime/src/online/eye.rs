@@ -88,7 +88,7 @@ impl Eye {
     /// Gives a thread that knows `self.clock` a slot.
     pub(super) fn settle(&mut self, thread: *mut Thread, id: u32) {
         let (slot, clock) = slots::take(thread, id, &self.clock);
-        self.clock.set(slot, clock - 1);
+        slots::alone_with(|| self.clock.set(slot, clock - 1));
         self.slot = slot;
         self.history = slots::history(slot);
         self.version = u64::from(id) << 32;

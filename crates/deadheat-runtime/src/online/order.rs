@@ -12,6 +12,7 @@ use deadheat_core::race::HeldLock;
 use super::clock::Clock;
 use super::eye::Eye;
 use super::object::{self, Family, Object, Round};
+use super::slots;
 use crate::hot::atomic;
 
 /// The family of a kind; `None` for condition variables, which work otherwise.
@@ -28,6 +29,10 @@ impl Eye {
     /// Learns what another clock knows.
     #[inline]
     fn learn(&mut self, clock: &Clock) {
+        if clock.width() > self.clock.width() {
+            // Other threads may ask what this one knows while its memory changes place.
+            slots::alone_with(|| self.clock.widen(clock.width()));
+        }
         if self.clock.join(clock) {
             self.version += 1;
             self.changed = true;
@@ -262,9 +267,10 @@ impl Eye {
 
     /// The thread passes a fence.
     pub(super) fn fence(&mut self, order: MemoryOrder) {
-        if order.acquires() && self.clock.join(&self.loaded) {
-            self.version += 1;
-            self.changed = true;
+        if order.acquires() {
+            let loaded = core::mem::replace(&mut self.loaded, Clock::new());
+            self.learn(&loaded);
+            self.loaded = loaded;
         }
         if order.releases() {
             self.tell();

@@ -129,14 +129,19 @@ pub(crate) fn find_known() {
             })
         };
         for (slot, known) in KNOWN.iter().enumerate().take(count + 1).skip(1) {
-            // SAFETY: the memory of a `Thread` stays mapped; a clock's numbers only grow, and its memory is not given
-            // back while the thread runs, which `take` and `give` tell under this lock.
+            // SAFETY: the memory of a `Thread` stays mapped; a running thread's clock only grows, and changes its place
+            // under this lock alone.
             let least = running().map(|thread| unsafe { (*thread).eye.known_of(slot as u32) }).min();
             if let Some(least) = least {
                 known.fetch_max(least, Ordering::Relaxed);
             }
         }
     });
+}
+
+/// Runs `change`, which moves the memory of a running thread's clock, while nobody asks what threads know.
+pub(crate) fn alone_with(change: impl FnOnce()) {
+    SLOTS.lock.with(change);
 }
 
 /// Whether any other thread is in a hook just now.
