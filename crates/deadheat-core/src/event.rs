@@ -65,6 +65,33 @@ pub enum BlockKind {
     Benign = 4,
 }
 
+impl LockMode {
+    /// The one with that number.
+    #[must_use]
+    pub const fn from_number(number: u64) -> Option<LockMode> {
+        match number {
+            0 => Some(LockMode::Write),
+            1 => Some(LockMode::Read),
+            _ => None,
+        }
+    }
+}
+
+impl BlockKind {
+    /// The one with that number.
+    #[must_use]
+    pub const fn from_number(number: u32) -> Option<BlockKind> {
+        match number {
+            0 => Some(BlockKind::Heap),
+            1 => Some(BlockKind::Mapping),
+            2 => Some(BlockKind::Stack),
+            3 => Some(BlockKind::ThreadLocal),
+            4 => Some(BlockKind::Benign),
+            _ => None,
+        }
+    }
+}
+
 /// What an event does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Op {

@@ -87,6 +87,18 @@ impl Kind {
         Kind(CLASS_SYNC | number)
     }
 
+    /// The size in bytes of a plain access.
+    #[must_use]
+    pub const fn plain_size(self) -> usize {
+        1 << (self.0 & 7)
+    }
+
+    /// Whether a plain access writes.
+    #[must_use]
+    pub const fn plain_writes(self) -> bool {
+        self.0 >> 3 & Mode::Write as u16 != 0
+    }
+
     /// The kind's shape; `None` if no such kind exists.
     #[must_use]
     pub const fn class(self) -> Option<Class> {
@@ -311,13 +323,7 @@ const fn unpack_sync(number: u16, address: u64, extra: u64) -> Option<Op> {
         }
         SYNC_LEAVE => Op::Leave { barrier: address },
         SYNC_ALLOC..=68 | SYNC_FREE..=76 => {
-            let kind = match low {
-                0 => BlockKind::Heap,
-                1 => BlockKind::Mapping,
-                2 => BlockKind::Stack,
-                3 => BlockKind::ThreadLocal,
-                _ => BlockKind::Benign,
-            };
+            let Some(kind) = BlockKind::from_number(low as u32) else { return None };
             if number < SYNC_FREE {
                 Op::Alloc { address, size: extra, kind }
             } else {

@@ -14,6 +14,8 @@ pub enum Mode {
     Off,
     /// Write a trace.
     Record,
+    /// Find races while the program runs, and write those into the trace's file.
+    Detect,
     /// Hold accesses as the [gate file](crate::gate) says, and write no trace.
     Provoke,
 }
@@ -54,6 +56,7 @@ impl<'a> Wire<'a> {
                 wire.mode = match mode {
                     b"off" => Mode::Off,
                     b"record" => Mode::Record,
+                    b"detect" => Mode::Detect,
                     b"provoke" => Mode::Provoke,
                     _ => return Err("it asks for a mode that this runtime does not have"),
                 };
@@ -110,6 +113,11 @@ pub mod flag {
     pub const NO_SPACE: u64 = 2;
     /// The trace was not recorded here but imported or written by a tool.
     pub const IMPORTED: u64 = 4;
+    /// Races were looked for while the program ran: the streams tell of threads alone, and the races are in
+    /// [blocks](super::block::RACES) of their own.
+    pub const DETECTED: u64 = 8;
+    /// An instrumented access was seen; set beside [`DETECTED`].
+    pub const ACCESSED: u64 = 16;
 }
 
 /// A block's first bytes.
@@ -142,6 +150,67 @@ pub mod block {
     /// Names of addresses (variables and locks of imported traces): records
     /// `address:u64 len:u32 0:u32 name`, padded to 8 bytes.
     pub const NAMES: u32 = 4;
+    /// Races that were found while the program ran; see [`super::race`].
+    pub const RACES: u32 = 5;
+}
+
+/// A record of a races block, in words of 8 bytes, little end first:
+///
+/// ```text
+/// record   size in words | kind << 32, times, address, earlier side, later side, block
+/// side     thread | flags << 32, address, size, pc, clock, frames | locks << 32,
+///          frames x call (the outermost first), locks x (lock, mode, block)
+/// block    kind | thread << 32, address, size, pc, frames, frames x call
+/// ```
+///
+/// `address` of the record is the first byte that both sides touch; a call is a return address; a mode is a
+/// [`LockMode`](crate::event::LockMode)'s number. A record's size counts its first word; a size of 0 words ends the
+/// block. A block that is not there has its first five words all the same.
+pub mod race {
+    use crate::access::{self, Access, MemoryOrder, Via};
+
+    /// Kind of a record: a race.
+    pub const RACE: u64 = 1;
+    /// Where in a record it says how often the race was seen; counted up in place.
+    pub const TIMES: usize = 1;
+    /// Flags of a side, from bit 0: two bits of the [`Mode`](crate::access::Mode).
+    pub const MODE: u64 = 3;
+    /// The access is atomic.
+    pub const ATOMIC: u64 = 1 << 2;
+    /// Where the three bits of the [`MemoryOrder`] begin.
+    pub const ORDER_SHIFT: u32 = 3;
+    /// Where the three bits of [`Via`] begin.
+    pub const VIA_SHIFT: u32 = 6;
+    /// The site of the access is known: its address, size, place and stack are its own. Else they are not
+    /// remembered any more: the address is the race's, the place is 0.
+    pub const SITE: u64 = 1 << 9;
+    /// The kind of a block that is not there.
+    pub const NO_BLOCK: u32 = u32::MAX;
+
+    /// The flags of an access, without [`SITE`].
+    #[must_use]
+    pub const fn flags(access: &Access) -> u64 {
+        let atomic = match access.atomic {
+            Some(order) => ATOMIC | (order as u64) << ORDER_SHIFT,
+            None => 0,
+        };
+        access.mode as u64 | atomic | (access.via as u64) << VIA_SHIFT
+    }
+
+    /// The access that flags speak of; `None` if it neither reads nor writes.
+    #[must_use]
+    pub const fn access(flags: u64, address: u64, size: u64) -> Option<Access> {
+        let mode = match flags & MODE {
+            1 => access::Mode::Read,
+            2 => access::Mode::Write,
+            3 => access::Mode::ReadWrite,
+            _ => return None,
+        };
+        let order = MemoryOrder::from_abi((flags >> ORDER_SHIFT) as u32);
+        let atomic = if flags & ATOMIC == 0 { None } else { Some(order) };
+        let via = Via::from_bits((flags >> VIA_SHIFT) as u32 & 7);
+        Some(Access { address, size, mode, atomic, via })
+    }
 }
 
 /// A record of a modules block: the fields below, then the build id, then the path, padded to
@@ -191,6 +260,22 @@ mod tests {
         let gate = |text| Wire::parse(text).map(|wire| (wire.mode, wire.gate));
         assert_eq!(gate(b"1;mode=provoke;trace=/t"), Ok((Mode::Provoke, true)));
         assert_eq!(gate(b"1;mode=record;gate=1;trace=/t"), Ok((Mode::Record, true)));
+    }
+
+    #[test]
+    fn every_access_comes_back_from_its_flags() {
+        use crate::access::{Access, MemoryOrder, Mode, Via};
+        for mode in [Mode::Read, Mode::Write, Mode::ReadWrite] {
+            for via in (0..6).map(Via::from_bits) {
+                for atomic in (0..6).map(MemoryOrder::from_abi).map(Some).chain([None]) {
+                    let access = Access { address: 64, size: 3, mode, atomic, via };
+                    let flags = race::flags(&access);
+                    assert!(flags < race::SITE, "{access:?}");
+                    assert_eq!(race::access(flags | race::SITE, 64, 3), Some(access));
+                }
+            }
+        }
+        assert_eq!(race::access(race::SITE, 64, 3), None);
     }
 
     #[test]

@@ -33,7 +33,7 @@ pub fn write(reports: &[Report], style: &Style<'_>, out: &mut dyn Write) -> io::
         }
         if report.races.is_empty() && report.findings.is_empty() {
             // What could not race has not passed.
-            let ran = report.run.accesses > 0 && report.run.threads > 1;
+            let ran = report.run.has_accesses() && report.run.threads > 1;
             let status = if ran { TestCaseStatus::success() } else { TestCaseStatus::skipped() };
             suite.add_test_case(TestCase::new("no data race", status));
         }

@@ -59,7 +59,7 @@ pub struct Run {
     /// When the newest instrumented module was built, in seconds since 1970.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub built: Option<u64>,
-    /// How it was watched: `record`, `import`, …
+    /// How it was watched: `record`, `detect`, `import`, …
     pub mode: String,
     /// The trace that was read, if one was.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -84,8 +84,19 @@ pub struct Run {
     pub events: u64,
     /// How many instrumented accesses were among them.
     pub accesses: u64,
+    /// Whether there was any, where they are not counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub accessed: Option<bool>,
     /// How many calls of code that is not instrumented were among them.
     pub hidden_calls: u64,
+}
+
+impl Run {
+    /// Whether an instrumented access was seen.
+    #[must_use]
+    pub fn has_accesses(&self) -> bool {
+        self.accessed.unwrap_or(self.accesses > 0)
+    }
 }
 
 /// A file of code that was mapped into the program.
@@ -232,6 +243,10 @@ pub struct Access {
     pub address: Hex,
     /// The stack, innermost first.
     pub frames: Vec<Frame>,
+    /// Of an access whose stack is not remembered: the thread's clock then, which a synchronisation
+    /// made that and the next one changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock: Option<u64>,
     /// The locks that the thread held.
     pub locks: Vec<Lock>,
 }

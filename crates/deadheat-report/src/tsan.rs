@@ -109,6 +109,9 @@ impl<'a> Numbers<'a> {
         let locks = if locks.is_empty() { locks } else { format!(" (mutexes: {locks})") };
         let thread = self.thread(&access.thread);
         writeln!(out, "  {previous}{what} of size {size} at {:#014x} by {thread}{locks}:", address.0)?;
+        if access.frames.is_empty() {
+            writeln!(out, "    [failed to restore the stack]")?;
+        }
         self.stack(&access.frames, out)
     }
 

@@ -19,6 +19,7 @@ mod cold;
 mod gate;
 mod hot;
 mod intercept;
+mod online;
 
 #[cfg(deadheat_object)]
 #[panic_handler]

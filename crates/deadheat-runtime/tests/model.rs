@@ -44,6 +44,11 @@ mod sys {
             *SLEEP.0.lock().expect("nobody panics")
         }
 
+        /// A locked operation is a fence on some machines; the model checker's is none.
+        pub(crate) fn fence_after_locked() {
+            loom::sync::atomic::fence(Ordering::SeqCst);
+        }
+
         /// Every failed attempt lets the others run: the model has no time to spin.
         pub(crate) fn pause() {
             loom::thread::yield_now();
@@ -67,6 +72,15 @@ mod stripe;
 #[path = "../src/gate/park.rs"]
 mod park;
 
+#[path = "../src/online/pair.rs"]
+mod pair;
+
+#[path = "../src/online/set.rs"]
+mod set;
+
+#[path = "../src/online/word.rs"]
+mod word;
+
 mod cold {
     //! Where the included files look for the lock.
     pub(crate) use crate::lock;
@@ -79,8 +93,11 @@ use loom::sync::atomic::{AtomicU64, Ordering};
 use loom::thread;
 
 use lock::Lock;
+use pair::Entered;
 use park::Park;
+use set::{Not, Seen};
 use stripe::Stripe;
+use word::{ATOMIC, WRITE};
 
 /// The checker complains if two threads are in the cell at once.
 #[test]
@@ -296,4 +313,115 @@ fn a_meeting_takes_two_or_the_time_is_over() {
     sides(0, Some(sys::primitive::be_late), |mine, theirs| {
         assert!(matches!((mine, theirs), (MET, MET) | (LATE, OPEN) | (OPEN, LATE)), "{mine} {theirs}");
     });
+}
+
+/// A cell that grows as `online::block` lets it: sealed, its words copied into a larger set, then linked.
+struct Cell {
+    pair: [AtomicU64; 2],
+    linked: AtomicU64,
+    large: [AtomicU64; 4],
+}
+
+/// A thread that knows what is up to `known` in the slots 1 and 2.
+struct Knows([u64; 2]);
+
+impl Seen for Knows {
+    fn ordered(&self, word: u64) -> bool {
+        self.0.get(word::slot(word) as usize - 1).is_some_and(|&known| word::clock(word) <= known)
+    }
+}
+
+impl Cell {
+    fn holding(words: [u64; 2]) -> Cell {
+        Cell {
+            pair: words.map(AtomicU64::new),
+            linked: AtomicU64::new(0),
+            large: std::array::from_fn(|_| AtomicU64::new(0)),
+        }
+    }
+
+    /// The words that race with `mine`, which is in the cell afterwards.
+    fn enter(&self, mine: u64, seen: &Knows) -> Vec<u64> {
+        let mut races = Vec::new();
+        if self.linked.load(Ordering::SeqCst) == 0
+            && pair::replace(seen, &self.pair, mine, true, || {}) == Entered::Yes
+        {
+            return races;
+        }
+        loop {
+            let set = if self.linked.load(Ordering::SeqCst) == 0 { &self.pair[..] } else { &self.large[..] };
+            match set::publish(set, mine, seen) {
+                Ok(_) => {}
+                Err(Not::Full) => {
+                    self.grow();
+                    continue;
+                }
+                Err(Not::Sealed) => {
+                    thread::yield_now();
+                    continue;
+                }
+            }
+            if set::look(set, mine, seen, |word| races.push(word)).is_ok() {
+                return races;
+            }
+            thread::yield_now();
+        }
+    }
+
+    fn grow(&self) {
+        let first = self.pair[0].load(Ordering::Acquire);
+        if word::is_special(first)
+            || self.pair[0]
+                .compare_exchange(first, word::SEALED, Ordering::SeqCst, Ordering::Relaxed)
+                .is_err()
+        {
+            return;
+        }
+        let mut kept = vec![first];
+        set::seal(&self.pair[1..], |word| kept.push(word));
+        for (place, word) in self.large.iter().zip(kept) {
+            place.store(word, Ordering::Relaxed);
+        }
+        self.linked.store(1, Ordering::SeqCst);
+    }
+}
+
+/// The word of a thread's access at its clock 1, later ones at its clock 2.
+fn at(slot: u32, clock: u64, kind: u64, bytes: u64) -> u64 {
+    word::only(word::moment(slot, clock), bytes) | kind
+}
+
+/// Two threads, slots 1 and 2, access at once what neither knows of the other; `before` was there already and is known to
+/// both. One of them at least sees the other, and nobody sees a race with what is known.
+fn meet(before: [u64; 2], one: u64, other: u64) {
+    loom::model(move || {
+        let cell = Arc::new(Cell::holding(before));
+        let theirs = Arc::clone(&cell);
+        let thread = thread::spawn(move || theirs.enter(other, &Knows([1, 2])));
+        let mut races = cell.enter(one, &Knows([2, 1]));
+        races.extend(thread.join().expect("the thread ends"));
+        assert!(!races.is_empty(), "missed");
+        assert!(races.iter().all(|&word| word == one || word == other), "{races:x?}");
+    });
+}
+
+/// Of two accesses at once one sees the other, whatever was in the cell: nothing, one's own or the other's earlier access, and
+/// accesses to other bytes, for which the cell has to grow.
+#[test]
+fn of_two_accesses_at_once_one_sees_the_other() {
+    const READ: u64 = 0;
+    let (all, low, high) = (0xff, 0x0f, 0xf0);
+    let writes = |slot, bytes| at(slot, 2, WRITE, bytes);
+    for before in [
+        [0, 0],
+        [at(1, 1, WRITE, all), 0],
+        [at(2, 1, READ, all), 0],
+        [at(1, 1, WRITE, all), at(2, 1, READ, all)],
+        [at(1, 1, READ, high), at(2, 1, READ, high)],
+    ] {
+        meet(before, writes(1, all), writes(2, all));
+        meet(before, writes(1, low), at(2, 2, READ, low));
+        meet(before, at(1, 2, READ, all), writes(2, low));
+        meet(before, writes(1, low), at(2, 2, ATOMIC | WRITE, all));
+    }
 }

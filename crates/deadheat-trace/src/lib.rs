@@ -13,6 +13,7 @@
 mod binary;
 pub mod census;
 mod error;
+mod found;
 #[doc(hidden)]
 pub mod fuzz;
 mod hash;
@@ -26,6 +27,7 @@ pub mod wellformed;
 
 pub use binary::Writer;
 pub use error::{At, Error, ErrorKind};
+pub use found::{Found, FoundLock, FoundSide};
 pub use summary::{Dirt, Ending, Format, Run, Summary};
 pub use tables::Tables;
 pub use text::StdWriter;

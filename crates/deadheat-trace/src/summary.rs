@@ -52,6 +52,11 @@ pub struct Run {
     pub arguments: Vec<String>,
     /// Not recorded but written by a tool.
     pub imported: bool,
+    /// Races were looked for while the program ran: the events tell of threads alone, and
+    /// [`crate::Trace::found`] has the races.
+    pub detected: bool,
+    /// Such a run, and an instrumented access was seen in it.
+    pub accessed: bool,
 }
 
 /// How a trace ends.

@@ -7,6 +7,7 @@ use deadheat_core::event::Event;
 
 use crate::binary;
 use crate::error::{At, Error, ErrorKind};
+use crate::found::Found;
 use crate::source::Source;
 use crate::summary::{Format, Run, Summary};
 use crate::tables::Tables;
@@ -153,6 +154,15 @@ impl Trace {
         match &self.reader {
             Reader::Binary(reader) => Some(reader.run()),
             Reader::Std | Reader::Shbee | Reader::RapidBin => None,
+        }
+    }
+
+    /// The races that the run found by itself ([`Run::detected`]), as far as the trace was driven.
+    #[must_use]
+    pub fn found(&self) -> &[Found] {
+        match &self.reader {
+            Reader::Binary(reader) => reader.found(),
+            Reader::Std | Reader::Shbee | Reader::RapidBin => &[],
         }
     }
 

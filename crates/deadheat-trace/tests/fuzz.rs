@@ -110,6 +110,11 @@ fn records_of_our_own_file() {
 }
 
 #[test]
+fn races_of_our_own_file() {
+    fuzz("races");
+}
+
+#[test]
 fn std() {
     fuzz("std");
 }

@@ -107,6 +107,11 @@ impl<'a> Launch<'a> {
         Launch::told("mode=record;gate=1", command, path, timeout)
     }
 
+    /// A program whose runtime is to find races, and to write them into the trace `path` (absolute).
+    pub(crate) fn detecting(command: &'a [OsString], path: &Path, timeout: Option<Duration>) -> Launch<'a> {
+        Launch::told("mode=detect", command, path, timeout)
+    }
+
     /// A program whose runtime is to hold accesses as the gate file beside `path` (absolute) says.
     pub(crate) fn provoked(command: &'a [OsString], path: &Path, timeout: Option<Duration>) -> Launch<'a> {
         Launch::told("mode=provoke", command, path, timeout)

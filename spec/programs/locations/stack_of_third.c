@@ -1,5 +1,6 @@
 // A local variable that two other threads race on is named by what its own thread did to it.
 //! location 1: stack total
+//! location 1 online: stack ?
 #include <pthread.h>
 #include "../order.h"
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::measure::{Cost, Run};
-use super::recording::{Content, RACES, Recording};
+use super::recording::{Content, RACES, Recording, races_in};
 use super::statistic::Quartiles;
 use super::tools::{Tools, words};
 use super::{Outcome, Stop};
@@ -78,6 +78,8 @@ pub(crate) struct Manner {
     pub(crate) timeout: Duration,
     /// Also run with hooks that only return.
     pub(crate) off: bool,
+    /// Let deadheat find races while the program runs, instead of recording it.
+    pub(crate) online: bool,
 }
 
 /// What was measured, one element a round.
@@ -89,7 +91,7 @@ pub(crate) struct Comparison {
     pub(crate) native: Vec<Cost>,
     /// Runs under TSan.
     pub(crate) tsan: Vec<Cost>,
-    /// Recorded runs.
+    /// Recorded runs, or those that looked for races themselves.
     pub(crate) record: Vec<Cost>,
     /// Runs with hooks that only return, if asked for.
     pub(crate) off: Vec<Cost>,
@@ -115,6 +117,7 @@ impl Subject {
                         comparison.native.push(run.expect(&[0])?);
                     }
                     Build::Tsan => self.sanitized(&mut comparison, manner)?,
+                    Build::Deadheat if manner.online => self.detected(&mut comparison, tools, manner)?,
                     Build::Deadheat => self.recorded(&mut comparison, tools, manner)?,
                 }
             }
@@ -135,6 +138,16 @@ impl Subject {
         let text = String::from_utf8_lossy(&text);
         let races = text.matches("WARNING: ThreadSanitizer: data race").count();
         comparison.tsan_races = comparison.tsan_races.max(races);
+        Ok(())
+    }
+
+    fn detected(&self, comparison: &mut Comparison, tools: &Tools, manner: Manner) -> Outcome<()> {
+        let report = self.folder.join(Build::Deadheat.name()).join(format!("{}.report.jsonl", self.name));
+        let mut before = words(&[tools.deadheat.as_os_str()]);
+        before.extend(words(&["run", "--online", "--format", "json", "-o"]));
+        before.extend([report.clone().into_os_string(), "--".into()]);
+        comparison.record.push(self.run(Build::Deadheat, before, manner).expect(&[0, RACES])?);
+        comparison.races = comparison.races.max(races_in(&report));
         Ok(())
     }
 

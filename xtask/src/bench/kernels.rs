@@ -21,7 +21,8 @@ pub(crate) fn run(options: &Options) -> Outcome<()> {
             compile(&tools, source, build, &folder)?;
         }
     }
-    let manner = Manner { pairs: options.pairs, timeout: options.timeout, off: options.off };
+    let manner =
+        Manner { pairs: options.pairs, timeout: options.timeout, off: options.off, online: options.online };
     let mut comparisons: Vec<Comparison> = Vec::new();
     for source in &sources {
         let name = name_of(source);
@@ -39,7 +40,7 @@ pub(crate) fn run(options: &Options) -> Outcome<()> {
     tools::write(&folder.join("kernels.json"), tell::json(&comparisons, provenance.clone()))?;
     println!("{}", tools::paragraph(&provenance));
     println!("{}", tell::costs(&comparisons));
-    println!("{}", tell::contents(&comparisons));
+    println!("{}", if options.online { tell::races(&comparisons) } else { tell::contents(&comparisons) });
     if options.off {
         println!("{}", tell::off(&comparisons));
     }

@@ -65,6 +65,7 @@ usage: cargo xtask bench [kernels] [OPTIONS]   our own kernels: native, TSan, de
   --output DIR      where to build, run and leave the results (default: target/bench, target/real)
   --timeout SECONDS bound on each single run (default 300)
   --threads N       threads of each kernel or program (default 2)
+  --online          kernels and real: deadheat finds races while the program runs, instead of recording it
 kernels:
   --off             also run with the hooks linked in but told to do nothing
 real:

@@ -26,6 +26,8 @@ pub(crate) struct Options {
     pub(crate) threads: usize,
     /// Also measure hooks that only return.
     pub(crate) off: bool,
+    /// Let deadheat find races while the program runs, instead of recording it.
+    pub(crate) online: bool,
     /// Hunt real programs instead of measuring them.
     pub(crate) hunt: bool,
     /// How long each of them is hunted, as `deadheat hunt --budget` reads it.
@@ -57,6 +59,7 @@ impl Options {
             timeout: Duration::from_secs(300),
             threads: 2,
             off: false,
+            online: false,
             hunt: false,
             budget: "10m".to_owned(),
             megabytes: 40,
@@ -72,6 +75,7 @@ impl Options {
             match word.as_str() {
                 "-h" | "--help" => options.subject = "help".to_owned(),
                 "--off" => options.off = true,
+                "--online" => options.online = true,
                 "--hunt" => options.hunt = true,
                 option if option.starts_with("--") => {
                     let value = words.next().ok_or_else(|| Stop::usage(format!("{option} needs a value")))?;

@@ -93,8 +93,7 @@ impl Recording {
             timeout,
         };
         let cost = run.expect(&[0, RACES])?;
-        let text = fs::read_to_string(report).unwrap_or_default();
-        Ok((cost, text.lines().filter(|line| is_race(line)).count()))
+        Ok((cost, races_in(report)))
     }
 
     /// Removes the traces.
@@ -119,6 +118,12 @@ fn belongs(name: &str, file: &Path) -> bool {
 fn number_after(text: &str, name: &str) -> Option<u64> {
     let rest = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '))?;
     rest.split_whitespace().next()?.parse().ok()
+}
+
+/// How many races a report in JSON lines tells.
+pub(crate) fn races_in(report: &Path) -> usize {
+    let text = fs::read_to_string(report).unwrap_or_default();
+    text.lines().filter(|line| is_race(line)).count()
 }
 
 fn is_race(line: &str) -> bool {

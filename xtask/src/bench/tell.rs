@@ -43,6 +43,15 @@ pub(crate) fn costs(comparisons: &[Comparison]) -> String {
     table.markdown()
 }
 
+/// What was found by tools that look while the program runs.
+pub(crate) fn races(comparisons: &[Comparison]) -> String {
+    let mut table = Table::new(&["program", "races: TSan, deadheat"]);
+    for c in comparisons {
+        table.row(vec![c.name.clone(), format!("{}, {}", c.tsan_races, c.races)]);
+    }
+    table.markdown()
+}
+
 /// What was recorded and found, and what judging it costs.
 pub(crate) fn contents(comparisons: &[Comparison]) -> String {
     let mut table = Table::new(&[

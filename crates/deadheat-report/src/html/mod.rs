@@ -45,11 +45,9 @@ fn page(number: usize, report: &Report, sources: &dyn Sources, out: &mut dyn Wri
     writeln!(out, "<header>\n<h1>{}</h1>", rich(&text::closing(report)))?;
     writeln!(
         out,
-        "<p><code>{}</code></p>\n<p class=\"quiet\">{}, {}, {}; by {}, deadheat {}</p>",
+        "<p><code>{}</code></p>\n<p class=\"quiet\">{}; by {}, deadheat {}</p>",
         escaped(&command),
-        words::number(run.threads, "thread"),
-        words::number(run.events, "event"),
-        words::number(run.accesses, "access"),
+        words::amounts(run).join(", "),
         escaped(&run.by.join(", ")),
         escaped(&run.deadheat),
     )?;

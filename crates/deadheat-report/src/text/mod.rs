@@ -180,12 +180,13 @@ pub(crate) fn closing(report: &Report) -> String {
             0 | 1 => String::new(),
             many => format!("{}, ", words::number(many, "process")),
         };
-        format!(
-            "no race found in {processes}{}, {} and {}",
-            words::number(run.threads, "thread"),
-            words::number(run.events, "event"),
-            words::number(run.accesses, "access"),
-        )
+        let amounts = words::amounts(run);
+        match &amounts[..] {
+            [others @ .., last] if !others.is_empty() => {
+                format!("no race found in {processes}{} and {last}", others.join(", "))
+            }
+            _ => format!("no race found in {processes}{}", amounts.join(", ")),
+        }
     } else {
         let grades: Vec<_> = grades
             .iter()

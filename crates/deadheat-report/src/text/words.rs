@@ -1,7 +1,7 @@
 //! The phrases of the text: what lies at an address, what an access does, what a stack is.
 
 use crate::group::{is_own, key_frame};
-use crate::model::{Access, Frame, Location, LockMode, Operation, Race, Thread};
+use crate::model::{Access, Frame, Location, LockMode, Operation, Race, Run, Thread};
 
 /// How many frames of a stack are told.
 pub(crate) const MOST_FRAMES: usize = 6;
@@ -14,6 +14,15 @@ const MOST_CREATION_FRAMES: usize = 3;
 pub(crate) fn number(count: u64, what: &str) -> String {
     let plural = if what.ends_with('s') { "es" } else { "s" };
     format!("{count} {what}{}", if count == 1 { "" } else { plural })
+}
+
+/// How much was seen of a run: threads, and what is counted of what they did.
+pub(crate) fn amounts(run: &Run) -> Vec<String> {
+    let mut amounts = vec![number(run.threads, "thread")];
+    if run.accessed.is_none() {
+        amounts.extend([number(run.events, "event"), number(run.accesses, "access")]);
+    }
+    amounts
 }
 
 /// What the race is on.
@@ -97,7 +106,18 @@ pub(crate) fn what_it_does(access: &Access) -> String {
         }
         _ => String::new(),
     };
-    format!("{who} {verb} here{order}{inside}, {}", holding(access))
+    let here = if access.clock.is_some() { "" } else { " here" };
+    let place = forgotten(access).map_or(String::new(), |between| format!("; {between}"));
+    format!("{who} {verb}{here}{order}{inside}, {}{place}", holding(access))
+}
+
+/// Where an access lay whose stack is not remembered.
+fn forgotten(access: &Access) -> Option<String> {
+    let clock = access.clock?;
+    let next = clock.saturating_add(1);
+    Some(format!(
+        "its stack is not remembered: it lay between the synchronisations that made the thread's clock {clock} and {next}"
+    ))
 }
 
 fn holding(access: &Access) -> String {
@@ -152,7 +172,8 @@ pub(crate) fn stack_of(access: &Access) -> String {
     };
     let size = number(access.size, "byte");
     if access.frames.is_empty() {
-        return format!("{what} of {size} by {who}, {}; its place is not known", holding(access));
+        let why = forgotten(access).unwrap_or_else(|| "its place is not known".to_owned());
+        return format!("{what} of {size} by {who}, {}; {why}", holding(access));
     }
     format!("{what} of {size} by {who}, {}:{}", holding(access), stack(&access.frames))
 }

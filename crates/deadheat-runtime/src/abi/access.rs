@@ -10,61 +10,69 @@ use deadheat_core::kind::Kind;
 use crate::cold::{modules, start};
 use crate::hot::access::{on_access, on_entry, on_exit};
 use crate::hot::log;
+use crate::online;
 
 const fn kind(log2: u16, mode: Mode, via: Via) -> u16 {
     Kind::plain(log2, mode, via).0
 }
 
-shim_filtered!(__tsan_read1, on_access::<{ kind(0, Mode::Read, Via::Code) }>);
-shim_filtered!(__tsan_read2, on_access::<{ kind(1, Mode::Read, Via::Code) }>);
-shim_filtered!(__tsan_read4, on_access::<{ kind(2, Mode::Read, Via::Code) }>);
-shim_filtered!(__tsan_read8, on_access::<{ kind(3, Mode::Read, Via::Code) }>);
-shim_filtered!(__tsan_read16, on_access::<{ kind(4, Mode::Read, Via::Code) }>);
-shim_filtered!(__tsan_unaligned_read2, on_access::<{ kind(1, Mode::Read, Via::Code) }>);
-shim_filtered!(__tsan_unaligned_read4, on_access::<{ kind(2, Mode::Read, Via::Code) }>);
-shim_filtered!(__tsan_unaligned_read8, on_access::<{ kind(3, Mode::Read, Via::Code) }>);
-shim_filtered!(__tsan_unaligned_read16, on_access::<{ kind(4, Mode::Read, Via::Code) }>);
+/// The hook of a plain access of a [`Kind`], as its bits.
+macro_rules! access {
+    ($name:ident, $mode:ident $size:tt, $kind:block) => {
+        shim_access!($name, on_access::<$kind>, online::on_access::<$kind>, $mode, $size);
+    };
+}
 
-shim_filtered!(__tsan_write1, on_access::<{ kind(0, Mode::Write, Via::Code) }>);
-shim_filtered!(__tsan_write2, on_access::<{ kind(1, Mode::Write, Via::Code) }>);
-shim_filtered!(__tsan_write4, on_access::<{ kind(2, Mode::Write, Via::Code) }>);
-shim_filtered!(__tsan_write8, on_access::<{ kind(3, Mode::Write, Via::Code) }>);
-shim_filtered!(__tsan_write16, on_access::<{ kind(4, Mode::Write, Via::Code) }>);
-shim_filtered!(__tsan_unaligned_write2, on_access::<{ kind(1, Mode::Write, Via::Code) }>);
-shim_filtered!(__tsan_unaligned_write4, on_access::<{ kind(2, Mode::Write, Via::Code) }>);
-shim_filtered!(__tsan_unaligned_write8, on_access::<{ kind(3, Mode::Write, Via::Code) }>);
-shim_filtered!(__tsan_unaligned_write16, on_access::<{ kind(4, Mode::Write, Via::Code) }>);
+access!(__tsan_read1, read 1, { kind(0, Mode::Read, Via::Code) });
+access!(__tsan_read2, read 2, { kind(1, Mode::Read, Via::Code) });
+access!(__tsan_read4, read 4, { kind(2, Mode::Read, Via::Code) });
+access!(__tsan_read8, read 8, { kind(3, Mode::Read, Via::Code) });
+access!(__tsan_read16, read 16, { kind(4, Mode::Read, Via::Code) });
+access!(__tsan_unaligned_read2, read 2, { kind(1, Mode::Read, Via::Code) });
+access!(__tsan_unaligned_read4, read 4, { kind(2, Mode::Read, Via::Code) });
+access!(__tsan_unaligned_read8, read 8, { kind(3, Mode::Read, Via::Code) });
+access!(__tsan_unaligned_read16, read 16, { kind(4, Mode::Read, Via::Code) });
 
-shim_filtered!(__tsan_read_write1, on_access::<{ kind(0, Mode::ReadWrite, Via::Code) }>);
-shim_filtered!(__tsan_read_write2, on_access::<{ kind(1, Mode::ReadWrite, Via::Code) }>);
-shim_filtered!(__tsan_read_write4, on_access::<{ kind(2, Mode::ReadWrite, Via::Code) }>);
-shim_filtered!(__tsan_read_write8, on_access::<{ kind(3, Mode::ReadWrite, Via::Code) }>);
-shim_filtered!(__tsan_read_write16, on_access::<{ kind(4, Mode::ReadWrite, Via::Code) }>);
-shim_filtered!(__tsan_unaligned_read_write2, on_access::<{ kind(1, Mode::ReadWrite, Via::Code) }>);
-shim_filtered!(__tsan_unaligned_read_write4, on_access::<{ kind(2, Mode::ReadWrite, Via::Code) }>);
-shim_filtered!(__tsan_unaligned_read_write8, on_access::<{ kind(3, Mode::ReadWrite, Via::Code) }>);
-shim_filtered!(__tsan_unaligned_read_write16, on_access::<{ kind(4, Mode::ReadWrite, Via::Code) }>);
+access!(__tsan_write1, write 1, { kind(0, Mode::Write, Via::Code) });
+access!(__tsan_write2, write 2, { kind(1, Mode::Write, Via::Code) });
+access!(__tsan_write4, write 4, { kind(2, Mode::Write, Via::Code) });
+access!(__tsan_write8, write 8, { kind(3, Mode::Write, Via::Code) });
+access!(__tsan_write16, write 16, { kind(4, Mode::Write, Via::Code) });
+access!(__tsan_unaligned_write2, write 2, { kind(1, Mode::Write, Via::Code) });
+access!(__tsan_unaligned_write4, write 4, { kind(2, Mode::Write, Via::Code) });
+access!(__tsan_unaligned_write8, write 8, { kind(3, Mode::Write, Via::Code) });
+access!(__tsan_unaligned_write16, write 16, { kind(4, Mode::Write, Via::Code) });
 
-shim_filtered!(__tsan_volatile_read1, on_access::<{ kind(0, Mode::Read, Via::Volatile) }>);
-shim_filtered!(__tsan_volatile_read2, on_access::<{ kind(1, Mode::Read, Via::Volatile) }>);
-shim_filtered!(__tsan_volatile_read4, on_access::<{ kind(2, Mode::Read, Via::Volatile) }>);
-shim_filtered!(__tsan_volatile_read8, on_access::<{ kind(3, Mode::Read, Via::Volatile) }>);
-shim_filtered!(__tsan_volatile_read16, on_access::<{ kind(4, Mode::Read, Via::Volatile) }>);
-shim_filtered!(__tsan_unaligned_volatile_read2, on_access::<{ kind(1, Mode::Read, Via::Volatile) }>);
-shim_filtered!(__tsan_unaligned_volatile_read4, on_access::<{ kind(2, Mode::Read, Via::Volatile) }>);
-shim_filtered!(__tsan_unaligned_volatile_read8, on_access::<{ kind(3, Mode::Read, Via::Volatile) }>);
-shim_filtered!(__tsan_unaligned_volatile_read16, on_access::<{ kind(4, Mode::Read, Via::Volatile) }>);
-shim_filtered!(__tsan_volatile_write1, on_access::<{ kind(0, Mode::Write, Via::Volatile) }>);
-shim_filtered!(__tsan_volatile_write2, on_access::<{ kind(1, Mode::Write, Via::Volatile) }>);
-shim_filtered!(__tsan_volatile_write4, on_access::<{ kind(2, Mode::Write, Via::Volatile) }>);
-shim_filtered!(__tsan_volatile_write8, on_access::<{ kind(3, Mode::Write, Via::Volatile) }>);
-shim_filtered!(__tsan_volatile_write16, on_access::<{ kind(4, Mode::Write, Via::Volatile) }>);
-shim_filtered!(__tsan_unaligned_volatile_write2, on_access::<{ kind(1, Mode::Write, Via::Volatile) }>);
-shim_filtered!(__tsan_unaligned_volatile_write4, on_access::<{ kind(2, Mode::Write, Via::Volatile) }>);
-shim_filtered!(__tsan_unaligned_volatile_write8, on_access::<{ kind(3, Mode::Write, Via::Volatile) }>);
-shim_filtered!(__tsan_unaligned_volatile_write16, on_access::<{ kind(4, Mode::Write, Via::Volatile) }>);
+access!(__tsan_read_write1, write 1, { kind(0, Mode::ReadWrite, Via::Code) });
+access!(__tsan_read_write2, write 2, { kind(1, Mode::ReadWrite, Via::Code) });
+access!(__tsan_read_write4, write 4, { kind(2, Mode::ReadWrite, Via::Code) });
+access!(__tsan_read_write8, write 8, { kind(3, Mode::ReadWrite, Via::Code) });
+access!(__tsan_read_write16, write 16, { kind(4, Mode::ReadWrite, Via::Code) });
+access!(__tsan_unaligned_read_write2, write 2, { kind(1, Mode::ReadWrite, Via::Code) });
+access!(__tsan_unaligned_read_write4, write 4, { kind(2, Mode::ReadWrite, Via::Code) });
+access!(__tsan_unaligned_read_write8, write 8, { kind(3, Mode::ReadWrite, Via::Code) });
+access!(__tsan_unaligned_read_write16, write 16, { kind(4, Mode::ReadWrite, Via::Code) });
 
-shim_filtered!(__tsan_vptr_read, on_access::<{ kind(3, Mode::Read, Via::Vptr) }>);
+access!(__tsan_volatile_read1, read 1, { kind(0, Mode::Read, Via::Volatile) });
+access!(__tsan_volatile_read2, read 2, { kind(1, Mode::Read, Via::Volatile) });
+access!(__tsan_volatile_read4, read 4, { kind(2, Mode::Read, Via::Volatile) });
+access!(__tsan_volatile_read8, read 8, { kind(3, Mode::Read, Via::Volatile) });
+access!(__tsan_volatile_read16, read 16, { kind(4, Mode::Read, Via::Volatile) });
+access!(__tsan_unaligned_volatile_read2, read 2, { kind(1, Mode::Read, Via::Volatile) });
+access!(__tsan_unaligned_volatile_read4, read 4, { kind(2, Mode::Read, Via::Volatile) });
+access!(__tsan_unaligned_volatile_read8, read 8, { kind(3, Mode::Read, Via::Volatile) });
+access!(__tsan_unaligned_volatile_read16, read 16, { kind(4, Mode::Read, Via::Volatile) });
+access!(__tsan_volatile_write1, write 1, { kind(0, Mode::Write, Via::Volatile) });
+access!(__tsan_volatile_write2, write 2, { kind(1, Mode::Write, Via::Volatile) });
+access!(__tsan_volatile_write4, write 4, { kind(2, Mode::Write, Via::Volatile) });
+access!(__tsan_volatile_write8, write 8, { kind(3, Mode::Write, Via::Volatile) });
+access!(__tsan_volatile_write16, write 16, { kind(4, Mode::Write, Via::Volatile) });
+access!(__tsan_unaligned_volatile_write2, write 2, { kind(1, Mode::Write, Via::Volatile) });
+access!(__tsan_unaligned_volatile_write4, write 4, { kind(2, Mode::Write, Via::Volatile) });
+access!(__tsan_unaligned_volatile_write8, write 8, { kind(3, Mode::Write, Via::Volatile) });
+access!(__tsan_unaligned_volatile_write16, write 16, { kind(4, Mode::Write, Via::Volatile) });
+
+access!(__tsan_vptr_read, read 8, { kind(3, Mode::Read, Via::Vptr) });
 shim!(__tsan_vptr_update, "rdx", on_vptr_update);
 shim!(__tsan_read_range, "rdx", on_read_range);
 shim!(__tsan_write_range, "rdx", on_write_range);
@@ -78,7 +86,14 @@ unsafe extern "C" fn on_vptr_update(at: *mut *mut c_void, new: *mut c_void, pc: 
     // SAFETY: the program is about to store to `at`.
     if unsafe { at.read() } != new {
         // SAFETY: as the hook.
-        unsafe { on_access::<{ kind(3, Mode::Write, Via::Vptr) }>(at as usize, pc) };
+        unsafe {
+            const KIND: u16 = kind(3, Mode::Write, Via::Vptr);
+            if online::on() {
+                online::on_access::<KIND>(at as usize, pc)
+            } else {
+                on_access::<KIND>(at as usize, pc)
+            }
+        }
     }
 }
 

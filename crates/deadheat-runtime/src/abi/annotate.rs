@@ -9,6 +9,7 @@ use deadheat_core::event::{BlockKind, LockMode, Op, SyncKind};
 use crate::cold::threads;
 use crate::hot::thread::{self, Thread};
 use crate::hot::{access, log};
+use crate::online;
 use crate::sys;
 
 shim!(__tsan_acquire, "rsi", on_acquire);
@@ -136,9 +137,16 @@ unsafe fn ignore(change: i32) {
             add(&mut state.ignore_reads, change);
             add(&mut state.ignore_writes, change);
             add(&mut state.ignore_sync, change);
-            state.clean = core::ptr::null_mut();
+            ignoring_changed(state);
         }
     }
+}
+
+/// The thread ignores other things from now on.
+fn ignoring_changed(state: &mut Thread) {
+    state.clean = core::ptr::null_mut();
+    state.eye.ignore(state.ignore_reads | state.ignore_writes != 0);
+    sys::machine::set_moment_word(state.eye.mine);
 }
 
 fn add(counter: &mut u32, change: i32) {
@@ -183,7 +191,7 @@ macro_rules! ignore_hook {
             unsafe {
                 let state = &mut *thread;
                 $(add(&mut state.$field, $change);)*
-                state.clean = core::ptr::null_mut();
+                ignoring_changed(state);
             }
         }
     };
@@ -249,6 +257,8 @@ unsafe extern "C" fn on_switch_to_fiber(fiber: *mut c_void, flags: u32, pc: usiz
         log::event(pc, &Op::Signal { object, kind: ANNOTATION });
     }
     sys::machine::set_thread_word(fiber as usize);
+    // SAFETY: the fiber is the calling thread now.
+    unsafe { online::become_current(fiber.cast()) };
     if ordered {
         log::event(pc, &Op::Wait { object, kind: ANNOTATION, woken: true });
     }

@@ -7,6 +7,7 @@ use super::{block, modules, start, threads};
 use crate::gate;
 use crate::hot::atomic;
 use crate::hot::thread::{UNWATCHED, current, internal};
+use crate::online;
 use crate::sys;
 
 /// Calls `fork` and sets the child up.
@@ -23,7 +24,13 @@ pub(crate) fn fork(real: impl FnOnce() -> i32) -> i32 {
     modules::lock_for_fork();
     block::lock_for_fork();
     gate::lock_for_fork();
+    if online::on() {
+        online::lock_for_fork();
+    }
     let result = if quiet.is_some() { internal(real) } else { real() };
+    if online::on() {
+        online::unlock_after_fork();
+    }
     gate::unlock_after_fork();
     block::unlock_after_fork();
     modules::unlock_after_fork();
@@ -54,5 +61,8 @@ fn in_child(thread: *mut crate::hot::thread::Thread, parent: u32) {
     modules::forget();
     modules::scan();
     // SAFETY: `current` gave the calling thread's own state, and the file is open.
-    unsafe { threads::restart_in_child(thread) };
+    unsafe {
+        online::in_child(thread);
+        threads::restart_in_child(thread);
+    }
 }

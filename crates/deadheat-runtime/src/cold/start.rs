@@ -8,6 +8,7 @@ use deadheat_core::wire::{self, Mode, Wire, header};
 use super::{block, modules, threads};
 use crate::gate;
 use crate::hot::thread::{self, Thread};
+use crate::online;
 use crate::sys;
 
 const UNSET: u32 = 0;
@@ -66,6 +67,15 @@ pub(crate) unsafe extern "C" fn start(
                 gate::let_none_pass();
                 // SAFETY: the arguments are `count` texts.
                 unsafe { record(trace, gate, count, arguments) }
+            }
+            Ok(Wire { mode: Mode::Detect, trace, .. }) => {
+                gate::let_none_pass();
+                // SAFETY: the arguments are `count` texts.
+                let state = unsafe { record(trace, false, count, arguments) };
+                if state == RECORD {
+                    online::start();
+                }
+                state
             }
             Ok(Wire { mode: Mode::Provoke, trace, .. }) => provoke(trace),
             Ok(Wire { mode: Mode::Off, .. }) => OFF,

@@ -15,6 +15,7 @@ use super::{block, modules, start};
 use crate::gate;
 use crate::hot::log;
 use crate::hot::thread::{Busy, Frame, MAX_FRAMES, Thread, UNWATCHED, internal};
+use crate::online;
 use crate::sys::{self, c};
 
 static NEXT_THREAD: AtomicU32 = AtomicU32::new(0);
@@ -27,7 +28,8 @@ static KEY: AtomicU32 = AtomicU32::new(u32::MAX);
 const DESTRUCTOR_ROUNDS: usize = 4;
 
 const STATE_SIZE: usize = size_of::<Thread>().next_multiple_of(4096);
-const MAPPING_SIZE: usize = STATE_SIZE + MAX_FRAMES * size_of::<Frame>();
+/// The state, its frames, and for each of them a node of the tree of calls.
+const MAPPING_SIZE: usize = STATE_SIZE + MAX_FRAMES * (size_of::<Frame>() + size_of::<u32>());
 
 /// Unused `Thread`s.
 struct Pool {
@@ -74,6 +76,7 @@ unsafe fn set_up(thread: *mut Thread, id: u32) {
         state.top = frames;
         state.low = frames;
         state.told = frames;
+        state.eye.nodes = frames.add(MAX_FRAMES).cast();
         state.id = id;
         state.stream = NEXT_STREAM.fetch_add(1, Ordering::Relaxed);
     }
@@ -83,6 +86,7 @@ unsafe fn set_up(thread: *mut Thread, id: u32) {
 unsafe fn recycle(thread: *mut Thread) {
     // SAFETY: nobody uses it any more.
     unsafe {
+        online::drop_thread(thread);
         let nested = (*thread).nested;
         if !nested.is_null() {
             block::give_back(nested);
@@ -220,7 +224,10 @@ pub(crate) fn prepare_child(
     }
     let fork = Op::Fork { child: deadheat_core::ids::ThreadId(id) };
     // SAFETY: the calling thread's own state.
-    unsafe { log::event_of(parent, pc, &fork) };
+    unsafe {
+        log::event_of(parent, pc, &fork);
+        online::fork(parent, child);
+    }
     Some(Child(child))
 }
 
@@ -340,6 +347,7 @@ pub(crate) fn create_fiber(pc: usize) -> *mut Thread {
         }
         log::event_of(fiber, 0, &Op::Begin);
         sys::machine::set_thread_word(own);
+        online::become_current(own as *mut Thread);
     }
     fiber
 }

@@ -12,21 +12,34 @@ use deadheat_core::event::Op;
 use deadheat_core::kind::Kind;
 
 use super::log;
-use super::stripe::Stripe;
+use super::stripe::{Held, Stripe};
 use super::thread::{self, Busy, Thread};
 use crate::cold::start;
 use crate::gate;
+use crate::online;
 use crate::sys;
 
 /// Operations on 16 bytes at a time share a stripe, so that operations of different sizes on
 /// overlapping bytes are in one order.
 const BYTES_LOG2: usize = 4;
-const STRIPES: usize = 1024;
+pub(crate) const STRIPES: usize = 1024;
 static STRIPE: [Stripe; STRIPES] = [const { Stripe::new() }; STRIPES];
 
 /// Frees all stripes, in a forked child whose other threads are gone.
 pub(crate) fn free_all() {
     STRIPE.iter().for_each(Stripe::free);
+}
+
+/// The stripe that guards an address.
+#[inline(always)]
+pub(crate) fn stripe(address: usize) -> usize {
+    (address >> BYTES_LOG2) % STRIPES
+}
+
+/// Takes the stripe of an address for a thread, by its number; `patient` as in [`Stripe::take`].
+#[inline]
+pub(crate) fn hold(address: usize, (owner, patient): (u32, bool)) -> Option<Held<'static>> {
+    STRIPE[stripe(address)].take(owner, patient)
 }
 
 /// What an operation turned out to do.
@@ -81,6 +94,9 @@ fn perform<R>(
         if start::light() {
             return operation().result;
         }
+        if online::on() {
+            return detect(thread, nested, (pc, address, log2), operation);
+        }
         let Some(stream) = log::stream_of(thread) else { return operation().result };
         let _busy = Busy::new(stream);
         record(stream, nested, (pc, address, log2), operation)
@@ -99,6 +115,27 @@ unsafe fn gated(thread: *mut Thread, pc: usize, kind: Kind, address: usize, mean
     }
 }
 
+/// Carries out an operation and judges it, as one step.
+///
+/// # Safety
+/// `thread` is the calling thread's.
+#[inline]
+unsafe fn detect<R>(
+    thread: *mut Thread,
+    nested: bool,
+    (pc, address, log2): (usize, usize, u16),
+    operation: impl FnOnce() -> Outcome<R>,
+) -> R {
+    // SAFETY: the caller's promise.
+    let owner = unsafe { (*thread).id };
+    let Some(_held) = hold(address, (owner, !nested)) else { return operation().result };
+    let outcome = operation();
+    let access = Kind::atomic(log2, outcome.mode, outcome.order).unpack_atomic(address as u64);
+    // SAFETY: the caller's promise.
+    unsafe { online::atomic(thread, pc, &access) };
+    outcome.result
+}
+
 /// # Safety
 /// `stream` is the calling thread's and marked busy.
 #[inline]
@@ -108,7 +145,7 @@ unsafe fn record<R>(
     (pc, address, log2): (usize, usize, u16),
     operation: impl FnOnce() -> Outcome<R>,
 ) -> R {
-    let stripe = &STRIPE[(address >> BYTES_LOG2) % STRIPES];
+    let stripe = &STRIPE[stripe(address)];
     // SAFETY: the caller's promise. A thread's two streams have its number.
     let owner = unsafe { (*stream).id };
     let Some(held) = stripe.take(owner, !nested) else { return operation().result };

@@ -14,6 +14,7 @@ use deadheat_core::kind::Kind;
 use super::thread::{self, Busy, Frame, Thread};
 use crate::cold::{self, start};
 use crate::gate;
+use crate::online;
 
 /// The one counter that orders all synchronisation events of the process.
 static STAMP: AtomicU64 = AtomicU64::new(1);
@@ -158,6 +159,9 @@ pub(crate) unsafe fn event_of(thread: *mut Thread, pc: usize, op: &Op) {
         if (*thread).internal != 0 || ((*thread).ignore_sync != 0 && is_ordering(op)) {
             return;
         }
+        if online::on() {
+            return online::event(thread, pc, op);
+        }
         if gate::on() {
             gate::event(thread, pc as u64, op);
             if start::light() {
@@ -189,6 +193,10 @@ pub(crate) fn range(pc: usize, access: &Access) {
         return;
     }
     let Some(thread) = thread::current() else { return };
+    if online::on() {
+        // SAFETY: `current` gives the calling thread's own state.
+        return unsafe { online::range(thread, pc, access) };
+    }
     let kind = Kind::range(access.mode, access.via);
     let key = Key::new(pc as u64, kind);
     // SAFETY: `current` gives the calling thread's own state.
@@ -279,6 +287,28 @@ pub(crate) unsafe fn append(
         if state.at > state.limit {
             cold::block::next(stream);
         }
+    }
+}
+
+/// Appends an event whose calls are told from the outermost one on: while races are looked for nothing else is
+/// appended, and what the trace knows of the calls is not kept up.
+///
+/// # Safety
+/// `thread` is the calling thread's.
+pub(crate) unsafe fn tell_anew(thread: *mut Thread, pc: usize, op: &Op) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let Some((kind, address, extra)) = Kind::pack(op) else { return };
+        if (*thread).busy != 0 {
+            return;
+        }
+        let _busy = Busy::new(thread);
+        let low = (*thread).low;
+        (*thread).low = (*thread).frames;
+        let extra = kind.has_extra().then_some(extra);
+        append(thread, Key::new(pc as u64, kind), address, extra, kind.stamped().then(next_stamp));
+        (*thread).low = low;
+        (*thread).clean = core::ptr::null_mut();
     }
 }
 

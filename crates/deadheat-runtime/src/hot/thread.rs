@@ -95,6 +95,8 @@ pub(crate) struct Thread {
     pub(crate) once: (usize, usize),
     /// Next in a list of unused ones.
     pub(crate) next: *mut Thread,
+    /// What the online detector knows of the thread.
+    pub(crate) eye: crate::online::Eye,
     /// What the gate knows of the thread.
     pub(crate) seat: Seat,
     /// The stream's codec.

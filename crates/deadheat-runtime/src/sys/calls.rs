@@ -60,6 +60,36 @@ pub(crate) unsafe fn forget_pages(address: *mut u8, size: usize) {
     unsafe { syscall(number::MADVISE, [address as usize, size, MADV_DONTNEED, 0, 0, 0]) };
 }
 
+/// Keeps pages small: memory that is touched here and there would take two megabytes each time.
+pub(crate) fn no_huge_pages(address: *mut u8, size: usize) {
+    const MADV_NOHUGEPAGE: usize = 15;
+    // SAFETY: it changes nothing but how the range is mapped.
+    unsafe { syscall(number::MADVISE, [address as usize, size, MADV_NOHUGEPAGE, 0, 0, 0]) };
+}
+
+/// Which pages of a mapping of the runtime's own are in memory, the lowest bit of a byte each. All, if the kernel does not tell.
+pub(crate) fn resident(address: *mut u8, pages: &mut [u8]) {
+    const PAGE: usize = 4096;
+    let arguments = [address as usize, pages.len() * PAGE, pages.as_mut_ptr() as usize, 0, 0, 0];
+    // SAFETY: the kernel writes one byte for each page.
+    if result(unsafe { syscall(number::MINCORE, arguments) }).is_err() {
+        pages.fill(1);
+    }
+}
+
+/// Lets every thread of the process pass a full memory barrier, now; `false` if the kernel cannot.
+pub(crate) fn barrier_for_all() -> bool {
+    const EXPEDITED: usize = 1 << 3;
+    const REGISTER: usize = 1 << 4;
+    const EPERM: i32 = 1;
+    // SAFETY: plain numbers.
+    let call = |command| result(unsafe { syscall(number::MEMBARRIER, [command, 0, 0, 0, 0, 0]) });
+    match call(EXPEDITED) {
+        Err(Errno(EPERM)) => call(REGISTER).and_then(|_| call(EXPEDITED)).is_ok(),
+        other => other.is_ok(),
+    }
+}
+
 /// The largest size that a file may have (`ulimit -f`); beyond it the kernel would send a signal.
 fn file_size_limit() -> u64 {
     const RLIMIT_FSIZE: usize = 1;

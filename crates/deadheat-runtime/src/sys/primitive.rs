@@ -4,7 +4,7 @@
 pub(crate) use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 pub(crate) use super::calls::{futex_wait, futex_wake, yield_now};
-pub(crate) use super::machine::pause;
+pub(crate) use super::machine::{fence_after_locked, pause};
 
 /// Makes a constructor usable in statics. (A model checker's atomics cannot be made in constants.)
 macro_rules! constructor {

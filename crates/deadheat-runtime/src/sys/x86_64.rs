@@ -14,9 +14,9 @@ core::arch::global_asm!(
     ".p2align 3",
     ".local deadheat_thread",
     ".type deadheat_thread, @object",
-    ".size deadheat_thread, 16",
+    ".size deadheat_thread, 24",
     "deadheat_thread:",
-    ".zero 16",
+    ".zero 24",
     ".text",
 );
 
@@ -44,6 +44,18 @@ pub(crate) fn set_thread_word(word: usize) {
     }
 }
 
+/// Sets the calling thread's third word: what the online detector's cells hold where a plain read of all bytes is nothing
+/// new (`online::Eye::mine`); 0 for a thread that is not watched.
+#[cfg(deadheat_object)]
+#[inline(always)]
+pub(crate) fn set_moment_word(word: u64) {
+    // SAFETY: writes the third word defined above.
+    unsafe {
+        asm!("mov qword ptr fs:[deadheat_thread@tpoff + 16], {}", in(reg) word,
+            options(nostack, preserves_flags));
+    }
+}
+
 /// Takes the return address that [`shim_through_thread!`] left for the function it jumped to.
 #[cfg(deadheat_object)]
 #[inline(always)]
@@ -64,6 +76,9 @@ pub(crate) fn thread_word() -> usize {
 
 #[cfg(not(deadheat_object))]
 pub(crate) fn set_thread_word(_: usize) {}
+
+#[cfg(not(deadheat_object))]
+pub(crate) fn set_moment_word(_: u64) {}
 
 #[cfg(not(deadheat_object))]
 pub(crate) fn caller_word() -> usize {
@@ -88,15 +103,92 @@ macro_rules! shim {
     };
 }
 
-/// As [`shim!`], for hooks of plain accesses, whose only argument is an address: returns at once if
-/// the gate's filter says that the access at this return address does not matter.
-macro_rules! shim_filtered {
-    ($name:ident, $target:path) => {
+/// The steps of [`shim_access!`] while races are looked for: returns if the cell of the address in `rdi` shows that the access
+/// is nothing new to its moment, else goes on behind `5:`. A cell's word shows that if it is the moment's word, for a
+/// read whatever its top bit, as far as the access has bytes.
+macro_rules! nothing_new {
+    (@region) => {
+        concat!(
+            "mov rcx, rdi\n",
+            "shr rcx, {region_log2}\n",
+            "cmp rcx, {regions}\n",
+            "jae 5f\n",
+            "lea r8, [rip + {cells}]\n",
+            "mov r8, qword ptr [r8 + 8 * rcx]\n",
+            "test r8, r8\n",
+            "jz 5f\n",
+        )
+    };
+    (@moment read) => { "mov rax, qword ptr fs:[deadheat_thread@tpoff + 16]\n" };
+    (@moment write) => { "mov rax, qword ptr fs:[deadheat_thread@tpoff + 16]\nbts rax, 63\n" };
+    (@whole read, $at:literal, $yes:literal, $no:literal) => {
+        concat!(
+            "mov rdx, qword ptr [r8 + 2 * rdi + ", $at, "]\nxor rdx, rax\nadd rdx, rdx\njz ", $yes, "\n",
+            "mov rdx, qword ptr [r8 + 2 * rdi + 8 + ", $at, "]\nxor rdx, rax\nadd rdx, rdx\njnz ", $no, "\n",
+        )
+    };
+    (@whole write, $at:literal, $yes:literal, $no:literal) => {
+        concat!(
+            "cmp rax, qword ptr [r8 + 2 * rdi + ", $at, "]\nje ", $yes, "\n",
+            "cmp rax, qword ptr [r8 + 2 * rdi + 8 + ", $at, "]\njne ", $no, "\n",
+        )
+    };
+    (@part read) => {
+        concat!(
+            "mov rcx, qword ptr [r8]\nxor rcx, rax\nand rcx, rdx\nadd rcx, rcx\njz 4f\n",
+            "mov rcx, qword ptr [r8 + 8]\nxor rcx, rax\nand rcx, rdx\nadd rcx, rcx\njnz 5f\n",
+        )
+    };
+    (@part write) => {
+        concat!(
+            "mov rcx, qword ptr [r8]\nxor rcx, rax\ntest rcx, rdx\njz 4f\n",
+            "mov rcx, qword ptr [r8 + 8]\nxor rcx, rax\ntest rcx, rdx\njnz 5f\n",
+        )
+    };
+    ($mode:ident, 16) => {
+        concat!(
+            "test dil, 7\njnz 5f\n",
+            // The second cell must be on the same page as the first.
+            "mov ecx, edi\nand ecx, 0x7f8\ncmp ecx, 0x7f8\nje 5f\n",
+            nothing_new!(@region), nothing_new!(@moment $mode),
+            nothing_new!(@whole $mode, "0", "6f", "5f"), "6:\n",
+            nothing_new!(@whole $mode, "16", "4f", "5f"), "4:\nret\n",
+        )
+    };
+    ($mode:ident, 8) => {
+        concat!(
+            "test dil, 7\njnz 5f\n",
+            nothing_new!(@region), nothing_new!(@moment $mode),
+            nothing_new!(@whole $mode, "0", "4f", "5f"), "4:\nret\n",
+        )
+    };
+    ($mode:ident, $size:literal) => {
+        concat!(
+            "mov ecx, edi\nand ecx, 7\nmov edx, (1 << ", $size, ") - 1\nshl edx, cl\ncmp edx, 0x100\njae 5f\n",
+            nothing_new!(@region), nothing_new!(@moment $mode),
+            "mov rcx, rdi\nand rcx, -8\nlea r8, [r8 + 2 * rcx]\nor rdx, -256\n",
+            nothing_new!(@part $mode), "4:\nret\n",
+        )
+    };
+}
+
+/// As [`shim!`], for hooks of plain accesses, whose only argument is an address. While races are looked for they return at
+/// once where an access is nothing new, and else go to `$online`; otherwise they return at once if the gate's filter says
+/// that the access at this return address does not matter.
+macro_rules! shim_access {
+    ($name:ident, $target:path, $online:path, $mode:ident, $size:tt) => {
         #[cfg(deadheat_object)]
         #[unsafe(naked)]
         #[unsafe(no_mangle)]
         unsafe extern "C" fn $name() {
             core::arch::naked_asm!(
+                "cmp byte ptr [rip + {on}], 0",
+                "jz 3f",
+                nothing_new!($mode, $size),
+                "5:",
+                "mov rsi, qword ptr [rsp]",
+                "jmp {online}",
+                "3:",
                 "mov eax, dword ptr [rip + {mask}]",
                 "and eax, dword ptr [rsp]",
                 "lea rcx, [rip + {table}]",
@@ -106,9 +198,14 @@ macro_rules! shim_filtered {
                 "2:",
                 "mov rsi, qword ptr [rsp]",
                 "jmp {target}",
+                on = sym $crate::online::ON,
                 mask = sym $crate::gate::MASK,
                 table = sym $crate::gate::TABLE,
                 target = sym $target,
+                online = sym $online,
+                cells = sym $crate::online::CELLS,
+                region_log2 = const $crate::online::REGION_LOG2,
+                regions = const $crate::online::REGIONS,
             )
         }
     };
@@ -371,6 +468,13 @@ pub(crate) unsafe fn syscall(number: usize, a: [usize; 6]) -> isize {
     result
 }
 
+/// Orders what comes before a locked operation of this thread before what comes after: on this machine the operation
+/// does that by itself.
+#[inline(always)]
+pub(crate) fn fence_after_locked() {
+    core::sync::atomic::compiler_fence(core::sync::atomic::Ordering::SeqCst);
+}
+
 /// Tells the processor that this is a loop that waits.
 #[inline(always)]
 pub(crate) fn pause() {
@@ -443,6 +547,7 @@ pub(crate) mod number {
     pub(crate) const RT_SIGPROCMASK: usize = 14;
     pub(crate) const PWRITE64: usize = 18;
     pub(crate) const SCHED_YIELD: usize = 24;
+    pub(crate) const MINCORE: usize = 27;
     pub(crate) const MADVISE: usize = 28;
     pub(crate) const GETPID: usize = 39;
     pub(crate) const GETSOCKNAME: usize = 51;
@@ -459,4 +564,5 @@ pub(crate) mod number {
     pub(crate) const GETRLIMIT: usize = 97;
     pub(crate) const GETTID: usize = 186;
     pub(crate) const READLINKAT: usize = 267;
+    pub(crate) const MEMBARRIER: usize = 324;
 }

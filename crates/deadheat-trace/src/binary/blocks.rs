@@ -15,7 +15,7 @@ use crate::summary::{Ending, Run};
 use crate::tables::Tables;
 
 /// A block of tables larger than this is taken for a corrupt one.
-const TABLE_BLOCK_MAX: u64 = 64 << 20;
+pub(super) const TABLE_BLOCK_MAX: u64 = 64 << 20;
 
 /// How many threads may at most have died while making room for a block of the largest size.
 const DYING_MAX: u64 = 64;
@@ -44,6 +44,8 @@ pub(super) struct Walk {
     pub(super) ending: Ending,
     pub(super) streams: Vec<Stream>,
     pub(super) named: Named,
+    /// The contents of blocks of races: where they start, and how many bytes are used.
+    pub(super) races: Vec<(u64, u64)>,
     /// The first fault of the file.
     pub(super) fault: Option<Error>,
     /// Space handed out beyond the end of the file.
@@ -124,6 +126,7 @@ fn run_of(page: &[u8]) -> Run {
     let line = line.strip_suffix(b"\0").unwrap_or(line);
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let some = |number: u64| (number != 0).then_some(number);
+    let is = |flag: u64| u64_at(page, header::FLAGS) & flag != 0;
     Run {
         pid: u32_at(page, header::PID),
         forked_from: Some(u32_at(page, header::FORKED_FROM)).filter(|&pid| pid != 0),
@@ -131,7 +134,9 @@ fn run_of(page: &[u8]) -> Run {
         ended: some(u64_at(page, header::ENDED)),
         machine: u64_at(page, header::MACHINE) as u32,
         arguments: if line.is_empty() { Vec::new() } else { line.split(|&b| b == 0).map(text).collect() },
-        imported: u64_at(page, header::FLAGS) & flag::IMPORTED != 0,
+        imported: is(flag::IMPORTED),
+        detected: is(flag::DETECTED),
+        accessed: is(flag::ACCESSED),
     }
 }
 
@@ -177,10 +182,13 @@ impl Walker<'_> {
         let start = at + block::HEADER as u64;
         let len = end.min(self.len).saturating_sub(start);
         let cut = end > self.len;
-        let taken = if u32_at(&head, block::KIND) == block::EVENTS {
-            self.events(&head, at, Events { start, len, cut })
-        } else {
-            self.table(&head, start, len)
+        let taken = match u32_at(&head, block::KIND) {
+            block::EVENTS => self.events(&head, at, Events { start, len, cut }),
+            block::RACES => {
+                self.walk.races.push((start, u64_at(&head, block::USED).min(len)));
+                Ok(())
+            }
+            _ => self.table(&head, start, len),
         };
         if cut {
             return Err(self.error(ErrorKind::Truncated, self.len, "the file ends within a block"));

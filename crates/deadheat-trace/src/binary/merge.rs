@@ -13,10 +13,12 @@ use std::path::Path;
 use deadheat_core::event::{Event, Op};
 use deadheat_core::ids::{PlaceId, ThreadId};
 
-use super::blocks::{self, Stream};
+use super::blocks::{self, Stream, TABLE_BLOCK_MAX};
 use super::cursor::{Cursor, Due, NEVER, Pause};
-use super::records::Named;
+use super::races;
+use super::records::{Named, Wrong};
 use crate::error::{At, Error, ErrorKind};
+use crate::found::Found;
 use crate::hash::Map;
 use crate::source::Source;
 use crate::summary::{Dirt, Run, Summary};
@@ -30,17 +32,23 @@ const SPARE_MAX: usize = 8;
 #[derive(Debug)]
 pub(crate) struct Reader {
     run: Run,
+    found: Vec<Found>,
 }
 
 impl Reader {
     /// Checks the header.
     pub(crate) fn open(source: &mut Source, path: &Path) -> Result<Reader, Error> {
-        Ok(Reader { run: blocks::open(source, path)? })
+        Ok(Reader { run: blocks::open(source, path)?, found: Vec::new() })
     }
 
     /// The run that the trace tells of.
     pub(crate) fn run(&self) -> &Run {
         &self.run
+    }
+
+    /// The races that the run found by itself, as far as the trace was driven.
+    pub(crate) fn found(&self) -> &[Found] {
+        &self.found
     }
 
     /// Delivers all events; `summary` says at the end, or at an error, what was read.
@@ -51,6 +59,7 @@ impl Reader {
         summary: &mut Summary,
         visit: &mut impl Visit,
     ) -> Result<(), Error> {
+        self.found.clear();
         let walk = blocks::walk(source, path, tables)?;
         summary.ending = walk.ending;
         summary.bytes = source.len().unwrap_or(0);
@@ -71,6 +80,8 @@ impl Reader {
             thread_limit: walk.thread_limit,
         };
         let merged = merge::<CALLS>(walk.streams, &changes, &mut shared, visit);
+        let stopped = matches!(merged, Ok(false));
+        let found = if stopped { Ok(()) } else { shared.races(&walk.races, &mut self.found) };
         shared.dirt.bytes_missing = walk.missing;
         summary.events = shared.events + shared.accesses;
         summary.accesses = shared.accesses;
@@ -79,7 +90,7 @@ impl Reader {
         summary.dirt = shared.dirt;
         match (merged?, walk.fault) {
             (true, Some(fault)) => Err(fault),
-            _ => Ok(()),
+            _ => found,
         }
     }
 }
@@ -294,6 +305,22 @@ impl Shared<'_> {
         let got = self.source.read(out, at).map_err(|error| self.io(at, &error))?;
         self.event_bytes += got as u64;
         Ok(got)
+    }
+
+    /// Takes the blocks of races, when all else is read.
+    fn races(&mut self, blocks: &[(u64, u64)], found: &mut Vec<Found>) -> Result<(), Error> {
+        // What addresses mean at the end of the run.
+        self.places.clear();
+        for &(start, len) in blocks {
+            if len > TABLE_BLOCK_MAX {
+                return Err(self.error(ErrorKind::Corrupt, start, "a block of races of an impossible size"));
+            }
+            let mut bytes = vec![0; len as usize];
+            let got = self.source.read(&mut bytes, start).map_err(|error| self.io(start, &error))?;
+            races::races(&bytes[..got], self, found)
+                .map_err(|Wrong(offset, why)| self.error(ErrorKind::Corrupt, start + offset as u64, why))?;
+        }
+        Ok(())
     }
 
     fn io(&self, at: u64, error: &std::io::Error) -> Error {

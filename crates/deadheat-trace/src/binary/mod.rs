@@ -5,6 +5,7 @@ mod blocks;
 mod cursor;
 mod decode;
 mod merge;
+mod races;
 mod records;
 mod window;
 mod writer;

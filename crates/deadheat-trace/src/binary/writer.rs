@@ -16,7 +16,9 @@ use deadheat_core::ids::{PlaceId, StackId, ThreadId};
 use deadheat_core::kind::Kind;
 use deadheat_core::wire::{self, block, flag, header, module};
 
+use super::races;
 use crate::error::{At, Error, ErrorKind};
+use crate::found::Found;
 use crate::summary::Run;
 use crate::tables::{Module, Place, Tables};
 
@@ -47,6 +49,8 @@ pub struct Writer {
     /// The thread that wrote last.
     latest: Option<ThreadId>,
     streams: Vec<Option<Box<Stream>>>,
+    /// The records of races.
+    races: Vec<Vec<u8>>,
     run: Run,
 }
 
@@ -74,8 +78,8 @@ impl Writer {
     pub fn create(path: impl AsRef<Path>, run: &Run) -> Result<Writer, Error> {
         let path = path.as_ref().to_owned();
         let file = File::create(&path).map_err(|error| Error::io(&path, At::File, &error))?;
-        let (end, clock, streams) = (header::PAGE, 0, Vec::new());
-        let writer = Writer { path, file, end, clock, latest: None, streams, run: run.clone() };
+        let (end, clock, streams, races) = (header::PAGE, 0, Vec::new(), Vec::new());
+        let writer = Writer { path, file, end, clock, latest: None, streams, races, run: run.clone() };
         writer.write_header(0)?;
         Ok(writer)
     }
@@ -111,6 +115,16 @@ impl Writer {
         }
     }
 
+    /// Adds a race that the run found by itself; `tables` say what its ids stand for.
+    ///
+    /// # Errors
+    /// The format has no room for one of its places.
+    pub fn found(&mut self, found: &Found, tables: &Tables) -> Result<(), Error> {
+        let record = races::record(found, tables, |place| self.code_address(place, tables))?;
+        self.races.push(record);
+        Ok(())
+    }
+
     /// Writes what is still held back, the tables and the header; `whole` says that the trace
     /// ends where its run ended.
     ///
@@ -123,6 +137,8 @@ impl Writer {
                 self.flush(ThreadId(number))?;
             }
         }
+        let races = std::mem::take(&mut self.races);
+        self.write_table(block::RACES, races.into_iter())?;
         self.write_modules(tables)?;
         self.write_places(tables)?;
         self.write_names(tables)?;
@@ -364,14 +380,18 @@ impl Writer {
     fn write_header(&self, flags: u64) -> Result<(), Error> {
         let mut page = vec![0; header::PAGE as usize];
         let mut put = |at: usize, bytes: &[u8]| page[at..at + bytes.len()].copy_from_slice(bytes);
-        let imported = if self.run.imported { flag::IMPORTED } else { 0 };
+        let run = &self.run;
+        let flags =
+            [(run.imported, flag::IMPORTED), (run.detected, flag::DETECTED), (run.accessed, flag::ACCESSED)]
+                .into_iter()
+                .fold(flags, |flags, (is, flag)| if is { flags | flag } else { flags });
         put(0, &header::MAGIC);
         put(header::VERSION, &wire::VERSION.to_le_bytes());
         put(header::END, &self.end.to_le_bytes());
         put(header::PID, &self.run.pid.to_le_bytes());
         put(header::FORKED_FROM, &self.run.forked_from.unwrap_or(0).to_le_bytes());
         put(header::STARTED, &self.run.started.to_le_bytes());
-        put(header::FLAGS, &(flags | imported).to_le_bytes());
+        put(header::FLAGS, &flags.to_le_bytes());
         put(header::ENDED, &self.run.ended.unwrap_or(0).to_le_bytes());
         put(header::MACHINE, &u64::from(self.run.machine).to_le_bytes());
         let mut line: Vec<u8> =

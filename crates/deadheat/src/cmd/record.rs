@@ -78,6 +78,18 @@ pub(crate) fn record(
     record_in_order(program, None, trace, common)
 }
 
+/// As [`record`], but the program finds its races by itself, and the traces tell of them.
+pub(crate) fn detect(
+    program: &Program,
+    trace: &Path,
+    common: &Common,
+) -> Result<(End, Vec<PathBuf>), Failure> {
+    let found = child::find(&program.command)?;
+    let trace = traces::prepare(trace)?;
+    let end = launch(&found, &Launch::detecting(&program.command, &trace, program.timeout), common)?;
+    Ok((end, traces_of(&found, &trace)))
+}
+
 /// As [`record`], passing the places of an order in that order. Tells if it was not kept.
 pub(crate) fn record_in_order(
     program: &Program,
@@ -88,12 +100,21 @@ pub(crate) fn record_in_order(
     let found = child::find(&program.command)?;
     let trace = traces::prepare(trace)?;
     let gate = order.map(|order| Gate::write(&order.plan(), &trace)).transpose()?;
-    let launch = match gate {
-        Some(_) => Launch::monitored(&program.command, &trace, program.timeout),
-        None => Launch::recording(&program.command, &trace, program.timeout),
-    };
-    let end = child::run(&launch)?;
-    let traces = traces::of(&trace);
+    let way = if gate.is_some() { Launch::monitored } else { Launch::recording };
+    let end = launch(&found, &way(&program.command, &trace, program.timeout), common)?;
+    let traces = traces_of(&found, &trace);
+    if !traces.is_empty()
+        && let (Some(order), Some(gate)) = (order, &gate)
+        && let Some(warning) = order.warning(&gate.outcome()?)
+    {
+        anstream::eprintln!("deadheat: warning: {warning}");
+    }
+    Ok((end, traces))
+}
+
+/// Runs the program `found` to its end; tells if its time was over, or if a signal killed it.
+fn launch(found: &Path, launch: &Launch<'_>, common: &Common) -> Result<End, Failure> {
+    let end = child::run(launch)?;
     if end == End::TimedOut {
         anstream::eprintln!("deadheat: {} ran past its time and was ended", found.display());
     } else if let End::Signalled(signal) = end
@@ -101,16 +122,18 @@ pub(crate) fn record_in_order(
     {
         anstream::eprintln!("deadheat: {} was killed by {signal}", found.display());
     }
+    Ok(end)
+}
+
+/// The traces that the program `found` left, its own first. Tells if there are none.
+fn traces_of(found: &Path, trace: &Path) -> Vec<PathBuf> {
+    let traces = traces::of(trace);
     if traces.is_empty() {
         anstream::eprintln!(
             "deadheat: nothing was seen: {} has no deadheat runtime in it; build it with `deadheat build -- make` \
              (or another build command), or with CC=\"deadheat cc\"",
             found.display()
         );
-    } else if let (Some(order), Some(gate)) = (order, &gate)
-        && let Some(warning) = order.warning(&gate.outcome()?)
-    {
-        anstream::eprintln!("deadheat: warning: {warning}");
     }
-    Ok((end, traces))
+    traces
 }

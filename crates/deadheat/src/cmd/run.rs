@@ -11,6 +11,9 @@ use crate::traces::Scratch;
 /// What to run, and what to tell.
 #[derive(clap::Args)]
 pub(crate) struct Args {
+    /// Find races while the program runs
+    #[arg(long, hide = true, conflicts_with_all = ["trace", "by", "all_pairs"])]
+    online: bool,
     /// Keep the trace in this file
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
@@ -22,23 +25,14 @@ pub(crate) struct Args {
     program: Program,
 }
 
-/// Runs the program, judges what it and the processes that it started did. The code is 66 if
+/// Runs the program, tells the races of what it and the processes that it started did. The code is 66 if
 /// there were races, else the program's own.
 pub(crate) fn run(args: &Args, common: &Common) -> Result<Exit, Failure> {
-    watch(&args.program, args.trace.clone(), &args.judging, &args.telling, common)
-}
-
-/// As [`run`], for whoever has the parts.
-pub(crate) fn watch(
-    program: &Program,
-    trace: Option<PathBuf>,
-    judging: &Judging,
-    telling: &Telling,
-    common: &Common,
-) -> Result<Exit, Failure> {
+    let Args { online, trace, judging, telling, program } = args;
     let scratch = if trace.is_none() { Some(Scratch::make()?) } else { None };
-    let path = trace.or_else(|| Some(scratch.as_ref()?.path().join("trace"))).unwrap_or_default();
-    let (end, traces) = record::record(program, &path, common)?;
+    let path = trace.clone().or_else(|| Some(scratch.as_ref()?.path().join("trace"))).unwrap_or_default();
+    let watch = if *online { record::detect } else { record::record };
+    let (end, traces) = watch(program, &path, common)?;
     if !traces.is_empty()
         && tell::processes(&traces, program.command(), judging, telling, common)? == Exit::Races
     {

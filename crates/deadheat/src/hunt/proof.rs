@@ -184,7 +184,8 @@ impl Teller {
             };
             found.locks.iter().map(lock).collect()
         });
-        Kept { race: CoreRace { earlier, later, address, block: None }, locks, count: 1 }
+        let race = CoreRace { earlier, later, address, block: None };
+        Kept { race, locks, forgotten: [None; 2], count: 1 }
     }
 
     fn side(&mut self, outcome: &Outcome, found: &Found) -> CoreSide {

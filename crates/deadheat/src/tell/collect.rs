@@ -23,6 +23,8 @@ pub(crate) struct Kept {
     pub(crate) race: Race,
     /// The locks held, by side.
     pub(crate) locks: [Vec<Held>; 2],
+    /// By side: the thread's clock, if the access's place and stack are not remembered.
+    pub(crate) forgotten: [Option<u64>; 2],
     /// How many there were of its kind.
     pub(crate) count: u64,
 }
@@ -59,6 +61,36 @@ impl Collector {
     pub(crate) fn dropped(&self) -> u64 {
         self.dropped
     }
+
+    /// Takes a race that was seen `times` times; `rest` makes what is kept of it if it is the first of its kind.
+    pub(crate) fn take(&mut self, race: &Race, times: u64, rest: impl FnOnce() -> Kept) {
+        let sides = [&race.earlier, &race.later];
+        let [one, other] = if rank(sides[0]) <= rank(sides[1]) { sides } else { [sides[1], sides[0]] };
+        let ways = [way(one), way(other)];
+        let key = (ways, [one.stack, other.stack]);
+        if let Some(&row) = self.index.get(&key) {
+            self.kept[row].count += times;
+            return;
+        }
+        let next = self.kept.len();
+        let (stacks, first) = self.ways.entry(ways).or_insert((0, next));
+        if *stacks >= MOST_STACKS {
+            self.kept[*first].count += times;
+            return;
+        }
+        if next >= MOST_KEPT {
+            if *stacks > 0 {
+                self.kept[*first].count += times;
+            } else {
+                self.ways.remove(&ways);
+                self.dropped += times;
+            }
+            return;
+        }
+        *stacks += 1;
+        self.index.insert(key, next);
+        self.kept.push(Kept { count: times, ..rest() });
+    }
 }
 
 fn way(side: &Side) -> Way {
@@ -74,31 +106,6 @@ fn rank(side: &Side) -> (PlaceId, StackId, u8, bool, u8) {
 
 impl RaceSink for Collector {
     fn race(&mut self, race: &Race, locks: &dyn LockSets) {
-        let sides = [&race.earlier, &race.later];
-        let [one, other] = if rank(sides[0]) <= rank(sides[1]) { sides } else { [sides[1], sides[0]] };
-        let ways = [way(one), way(other)];
-        let key = (ways, [one.stack, other.stack]);
-        if let Some(&row) = self.index.get(&key) {
-            self.kept[row].count += 1;
-            return;
-        }
-        let next = self.kept.len();
-        let (stacks, first) = self.ways.entry(ways).or_insert((0, next));
-        if *stacks >= MOST_STACKS {
-            self.kept[*first].count += 1;
-            return;
-        }
-        if next >= MOST_KEPT {
-            if *stacks > 0 {
-                self.kept[*first].count += 1;
-            } else {
-                self.ways.remove(&ways);
-                self.dropped += 1;
-            }
-            return;
-        }
-        *stacks += 1;
-        self.index.insert(key, next);
         let held = |side: &Side| {
             let of = |held: &deadheat_core::race::HeldLock| Held {
                 lock: held.lock,
@@ -107,8 +114,12 @@ impl RaceSink for Collector {
             };
             locks.locks(side.locks).iter().map(of).collect()
         };
-        let locks = [held(&race.earlier), held(&race.later)];
-        self.kept.push(Kept { race: *race, locks, count: 1 });
+        self.take(race, 1, || Kept {
+            race: *race,
+            locks: [held(&race.earlier), held(&race.later)],
+            forgotten: [None; 2],
+            count: 1,
+        });
     }
 }
 

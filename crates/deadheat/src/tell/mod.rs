@@ -4,6 +4,7 @@
 //! Invariant: what was read before an error is told, then the error.
 
 pub(crate) mod collect;
+mod found;
 pub(crate) mod owner;
 pub(crate) mod resolve;
 mod together;
@@ -286,6 +287,9 @@ fn judge(
     suppressions: &mut Suppressions,
 ) -> Result<(Report, Option<Failure>), Failure> {
     let mut trace = Trace::open(path).map_err(|error| Failure::input(error.to_string()))?;
+    if trace.run().is_some_and(|run| run.detected) {
+        return found::judge(&mut trace, judging, suppressions);
+    }
     let options = Options { all_pairs: judging.all_pairs };
     let mut works: Vec<Work> = judging
         .by
@@ -299,7 +303,9 @@ fn judge(
     works.iter_mut().for_each(|work| work.detector.finish(&mut work.found));
     let races = works.iter().flat_map(|work| work.found.kept()).map(|kept| &kept.race);
     let owners = Owners::read(&mut trace, races);
-    let report = resolve(&trace, owners, &works, hidden_calls, suppressions);
+    let judged: Vec<_> =
+        works.iter().map(|work| Judged { analysis: work.analysis, found: &work.found }).collect();
+    let report = resolve(&trace, owners, &judged, hidden_calls, suppressions);
     Ok((report, driven.err().map(|error| Failure::input(error.to_string()))))
 }
 
@@ -311,10 +317,16 @@ fn grade(analysis: &Analysis) -> Grade {
     }
 }
 
+/// What one analysis found.
+struct Judged<'a> {
+    analysis: &'static Analysis,
+    found: &'a Collector,
+}
+
 fn resolve(
     trace: &Trace,
     owners: Owners,
-    works: &[Work],
+    judged: &[Judged<'_>],
     hidden_calls: u64,
     suppressions: &mut Suppressions,
 ) -> Report {
@@ -323,9 +335,9 @@ fn resolve(
     resolver.set_owners(owners);
     let mut groups = Groups::default();
     let mut silenced = BTreeSet::new();
-    for work in works {
-        let (grade, by) = (grade(work.analysis), vec![work.analysis.name.to_owned()]);
-        for kept in work.found.kept() {
+    for Judged { analysis, found } in judged {
+        let (grade, by) = (grade(analysis), vec![analysis.name.to_owned()]);
+        for kept in found.kept() {
             let id = resolver.id(&kept.race);
             // A suppression may speak of any frame, and two races of one id differ in frames.
             if suppressions.rows().is_empty() && groups.again(&id, grade, &by, kept.count) {
@@ -341,11 +353,12 @@ fn resolve(
     }
     silenced.retain(|id| !groups.contains(id));
     let races = groups.into_races();
-    let by = works.iter().map(|work| work.analysis.name.to_owned()).collect();
+    let by = judged.iter().map(|judged| judged.analysis.name.to_owned()).collect();
     let run = run_of(trace, by, hidden_calls, &folder);
-    let dropped = works.iter().map(|work| work.found.dropped()).sum();
+    let dropped = judged.iter().map(|judged| judged.found.dropped()).sum();
     let mut summary = Summary { suppressed: silenced.len() as u64, dropped, ..Summary::of(&races, &[]) };
     summary.notes = notes(trace, &run);
+    summary.notes.extend(found::note(&run, &races));
     summary.notes.extend(resolver.take_warnings());
     Report { run, races, findings: Vec::new(), summary }
 }
@@ -357,6 +370,11 @@ pub(crate) fn run_of(trace: &Trace, by: Vec<String>, hidden_calls: u64, folder: 
     let arguments = recorded.map_or(&[][..], |run| &run.arguments);
     let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
     let modules = tables.modules.iter();
+    let mode = match recorded {
+        None => "import",
+        Some(run) if run.detected => "detect",
+        Some(_) => "record",
+    };
     Run {
         schema: SCHEMA,
         deadheat: env!("CARGO_PKG_VERSION").to_owned(),
@@ -367,7 +385,7 @@ pub(crate) fn run_of(trace: &Trace, by: Vec<String>, hidden_calls: u64, folder: 
             .map(|(_, row)| Module { path: row.path.clone(), build_id: hex(&row.build_id) })
             .collect(),
         built: built(trace),
-        mode: if recorded.is_some() { "record" } else { "import" }.to_owned(),
+        mode: mode.to_owned(),
         trace: Some(trace.path().to_string_lossy().into_owned()),
         seed: None,
         started: recorded.map(|run| run.started / 1_000_000_000),
@@ -377,6 +395,7 @@ pub(crate) fn run_of(trace: &Trace, by: Vec<String>, hidden_calls: u64, folder: 
         threads: tables.threads.iter().count() as u64,
         events: summary.events,
         accesses: summary.accesses_made,
+        accessed: trace.run().filter(|run| run.detected).map(|run| run.accessed),
         hidden_calls,
     }
 }
@@ -412,8 +431,8 @@ impl Alone {
 }
 
 fn could_not_race(run: &Run) -> Option<Alone> {
-    match (run.accesses, run.threads) {
-        (0, _) => Some(Alone::NoAccess),
+    match (run.has_accesses(), run.threads) {
+        (false, _) => Some(Alone::NoAccess),
         (_, ..2) => Some(Alone::NoThread),
         _ => None,
     }

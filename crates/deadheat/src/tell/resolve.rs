@@ -94,7 +94,11 @@ impl<'a> Resolver<'a> {
     /// A race with its names. Its id, grade and analyses are for the caller to fill in.
     pub(crate) fn race(&mut self, kept: &Kept) -> Race {
         let CoreRace { earlier, later, .. } = &kept.race;
-        let accesses = [self.access(earlier, &kept.locks[0]), self.access(later, &kept.locks[1])];
+        let mut access = |side, index: usize| Access {
+            clock: kept.forgotten[index],
+            ..self.access(side, &kept.locks[index])
+        };
+        let accesses = [access(earlier, 0), access(later, 1)];
         let mut threads = vec![self.thread(earlier.thread)];
         if later.thread != earlier.thread {
             threads.push(self.thread(later.thread));
@@ -115,6 +119,7 @@ impl<'a> Resolver<'a> {
             size,
             address: Hex(address),
             frames: self.stack(side.place, side.stack),
+            clock: None,
             locks: locks.iter().map(|held| self.lock(held)).collect(),
         }
     }
@@ -214,7 +219,8 @@ impl<'a> Resolver<'a> {
     pub(crate) fn location(&mut self, race: &CoreRace) -> Location {
         let address = race.address;
         let sides = [&race.earlier, &race.later].map(|side| side.access);
-        let size = sides.iter().find(|access| access.address == address).map_or(1, |access| access.size);
+        let starting = sides.iter().filter(|access| access.address == address);
+        let size = starting.map(|access| access.size).min().unwrap_or(1);
         if let Some(name) = self.tables.names.get(address) {
             return Location::Named { name: name.to_owned() };
         }

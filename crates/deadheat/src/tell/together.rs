@@ -34,6 +34,7 @@ pub(super) fn join(mut reports: Vec<Report>, command: &[OsString]) -> Option<Rep
         run.threads += its.threads;
         run.events += its.events;
         run.accesses += its.accesses;
+        run.accessed = run.accessed.map(|seen| seen || its.has_accesses());
         run.hidden_calls += its.hidden_calls;
         run.started = run.started.min(its.started);
         run.built = run.built.max(its.built);
@@ -46,7 +47,7 @@ pub(super) fn join(mut reports: Vec<Report>, command: &[OsString]) -> Option<Rep
         dropped += summary.dropped;
     }
     if alone {
-        let note = if run.accesses == 0 { Alone::NoAccess } else { Alone::NoThread }.note();
+        let note = if !run.has_accesses() { Alone::NoAccess } else { Alone::NoThread }.note();
         notes.insert(0, note.to_owned());
     }
     let races = groups.into_races();

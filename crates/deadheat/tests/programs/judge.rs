@@ -6,19 +6,20 @@ use std::fmt::Write as _;
 use serde_json::Value;
 
 use crate::run::Outcome;
-use crate::spec::{Pair, Program, Side};
+use crate::spec::{Found, Pair, Program, Side};
 
 /// The exit code that says that races were found.
 const RACES: i32 = 66;
 
 /// Says what is wrong with an outcome, if anything is.
-pub(crate) fn judge(program: &Program, outcome: &Outcome) -> Result<(), String> {
+pub(crate) fn judge(program: &Program, outcome: &Outcome, found: Found) -> Result<(), String> {
     let mut fault = String::new();
     let mut told = BTreeSet::new();
     for race in &outcome.races {
         let pair = pair(program, race);
         check_stacks(program, race, &mut fault);
-        if let Some(expected) = program.locations.get(&pair) {
+        let expected = |found| program.locations.get(&(pair.clone(), found));
+        if let Some(expected) = expected(found).or_else(|| expected(Found::Offline)) {
             let location = location(&race["location"], expected);
             if location != *expected {
                 let _ = writeln!(fault, "{pair}: location `{location}`, expected `{expected}`");

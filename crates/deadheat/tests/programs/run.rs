@@ -5,6 +5,8 @@ use std::process::Command;
 
 use serde_json::Value;
 
+use crate::spec::Found;
+
 /// A program has hung if it runs for so many seconds.
 const SECONDS: &str = "60";
 
@@ -20,9 +22,11 @@ pub(crate) struct Outcome {
 }
 
 /// Runs an executable once, in its folder.
-pub(crate) fn run(executable: &Path, folder: &Path) -> Result<Outcome, String> {
+pub(crate) fn run(executable: &Path, folder: &Path, found: Found) -> Result<Outcome, String> {
     let output = Command::new(env!("CARGO_BIN_EXE_deadheat"))
-        .args(["run", "--format", "json", "--timeout", SECONDS, "--"])
+        .args(["run", "--format", "json", "--timeout", SECONDS])
+        .args(if found == Found::Online { &["--online"][..] } else { &[] })
+        .arg("--")
         .arg(executable)
         .current_dir(folder)
         .output()
@@ -30,11 +34,12 @@ pub(crate) fn run(executable: &Path, folder: &Path) -> Result<Outcome, String> {
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
     let stdout = String::from_utf8_lossy(&output.stdout);
     let mut races = Vec::new();
-    let mut told = false;
+    let (mut told, mut mode) = (false, String::new());
     for line in stdout.lines() {
         let line: Value =
             serde_json::from_str(line).map_err(|error| format!("no JSON: {error}: `{line}`\n{stderr}"))?;
         match line["type"].as_str() {
+            Some("run") => line["mode"].as_str().unwrap_or_default().clone_into(&mut mode),
             Some("race") => races.push(line),
             Some("summary") => told = true,
             _ => {}
@@ -42,6 +47,10 @@ pub(crate) fn run(executable: &Path, folder: &Path) -> Result<Outcome, String> {
     }
     if !told {
         return Err(format!("no summary was told ({})\n{stderr}", output.status));
+    }
+    let wanted = if found == Found::Online { "detect" } else { "record" };
+    if mode != wanted {
+        return Err(format!("the run was watched by `{mode}`, not by `{wanted}`\n{stderr}"));
     }
     Ok(Outcome { code: output.status.code().unwrap_or(-1), races, stderr })
 }

@@ -11,6 +11,7 @@
 //! | `uninstrumented` | a further file: compiled without instrumentation and linked in |
 //! | `observed N` | `sometimes`: a free run may end without having shown race N |
 //! | `location N` | `KIND [NAME[+OFFSET]]`: what the address of race N is told to be |
+//! | `location N online` | the same for a race that is found while the program runs, where that is another |
 //!
 //! Marks end a line of the program or of a further file: `//~ race N: OPERATION`, several with
 //! commas between them. The two marks of one number are the two accesses of one race. The
@@ -74,6 +75,15 @@ pub(crate) enum Role {
     Uninstrumented,
 }
 
+/// How a race is found.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Found {
+    /// By an analysis of the recorded run.
+    Offline,
+    /// While the program runs.
+    Online,
+}
+
 /// A program of the specification.
 #[derive(Clone, Debug)]
 pub(crate) struct Program {
@@ -97,8 +107,8 @@ pub(crate) struct Program {
     pub(crate) sometimes: BTreeSet<Pair>,
     /// The stacks that accesses must have: functions of the program's files, innermost first.
     pub(crate) stacks: BTreeMap<Side, Vec<String>>,
-    /// What lies at the address of a race.
-    pub(crate) locations: BTreeMap<Pair, String>,
+    /// What lies at the address of a race, and what is told of it where the race is found while the program runs.
+    pub(crate) locations: BTreeMap<(Pair, Found), String>,
     /// What is wrong with its directives and marks.
     pub(crate) faults: Vec<String>,
     needs: Option<String>,
@@ -150,11 +160,11 @@ impl Program {
             program.directive(line, folder, &mut locations, &mut sometimes);
         }
         let mut sides = program.marks();
-        for (number, kind) in locations {
+        for (number, found, kind) in locations {
             // A twin has no marks, and its directives are those of the racy program.
             let number = Number { unmet: false, number };
             if let Some([one, other]) = sides.get(&number).map(Vec::as_slice) {
-                program.locations.insert(Pair::new(one.clone(), other.clone()), kind);
+                program.locations.insert((Pair::new(one.clone(), other.clone()), found), kind);
             }
         }
         while let Some((number, sides)) = sides.pop_first() {
@@ -200,7 +210,7 @@ impl Program {
         &mut self,
         line: &str,
         folder: &Path,
-        locations: &mut Vec<(u32, String)>,
+        locations: &mut Vec<(u32, Found, String)>,
         sometimes: &mut Vec<u32>,
     ) {
         let fault = |what: &str| format!("{}: {what}: `{line}`", self.name);
@@ -219,8 +229,14 @@ impl Program {
             "library" => self.parts.push((Role::Library, folder.join(value))),
             "plugin" => self.parts.push((Role::Plugin, folder.join(value))),
             "uninstrumented" => self.parts.push((Role::Uninstrumented, folder.join(value))),
+            _ if key.starts_with("location ") && key.ends_with(" online") => {
+                match key.split(' ').nth(1).and_then(|number| number.parse().ok()) {
+                    Some(number) => locations.push((number, Found::Online, value.to_owned())),
+                    None => self.faults.push(fault("unknown directive")),
+                }
+            }
             _ => match key.split_once(' ').map(|(word, number)| (word, number.parse())) {
-                Some(("location", Ok(number))) => locations.push((number, value.to_owned())),
+                Some(("location", Ok(number))) => locations.push((number, Found::Offline, value.to_owned())),
                 Some(("observed", Ok(number))) if value == "sometimes" => sometimes.push(number),
                 _ => self.faults.push(fault("unknown directive")),
             },

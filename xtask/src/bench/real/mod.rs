@@ -50,12 +50,13 @@ pub(crate) fn run(options: &Options) -> Outcome<()> {
     println!("{}", tools::paragraph(&provenance));
     println!("{}", versions.markdown());
     println!("{}", tell::costs(&comparisons));
-    println!("{}", tell::contents(&comparisons));
+    println!("{}", if options.online { tell::races(&comparisons) } else { tell::contents(&comparisons) });
     Ok(())
 }
 
 fn measure(program: &Program, options: &Options, tools: &Tools, place: &Path) -> Outcome<Vec<Comparison>> {
-    let manner = Manner { pairs: options.pairs, timeout: options.timeout, off: false };
+    let manner =
+        Manner { pairs: options.pairs, timeout: options.timeout, off: false, online: options.online };
     let input = place.join("input");
     if let Some(size) = (options.megabytes << 20).checked_div(program.share) {
         tools::write(&input, input::generated(size))?;

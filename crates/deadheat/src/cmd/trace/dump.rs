@@ -7,8 +7,9 @@ use std::path::PathBuf;
 use deadheat_core::access::{Access, MemoryOrder, Via};
 use deadheat_core::event::{BlockKind, Event, LockMode, Op, SyncKind};
 use deadheat_core::ids::{PlaceId, ThreadId};
+use deadheat_core::race::Side;
 use deadheat_trace::tables::Place;
-use deadheat_trace::{Tables, Trace, census};
+use deadheat_trace::{Found, Tables, Trace, census};
 
 use super::{failure, output};
 use crate::exit::{Context, Exit, Failure};
@@ -38,7 +39,7 @@ pub(crate) struct Args {
     output: Option<PathBuf>,
 }
 
-/// Prints the events.
+/// Prints the events, and behind them the races that the run found by itself.
 pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
     let mut trace = Trace::open(&args.trace).map_err(|error| failure(&error))?;
     trace.deliver_calls(args.calls);
@@ -64,6 +65,12 @@ pub(crate) fn run(args: &Args) -> Result<Exit, Failure> {
         written = out.write_all(line.as_bytes());
         written.is_ok()
     });
+    let tables = trace.tables();
+    for found in trace.found().iter().filter(|found| takes_part(args, found, tables)) {
+        line.clear();
+        race(found, tables, args.stacks, &mut line);
+        written = written.and_then(|()| out.write_all(line.as_bytes()));
+    }
     match written.and_then(|()| out.flush()) {
         Err(error) if error.kind() == IoKind::BrokenPipe => return Ok(Exit::SUCCESS),
         written => written.context(|| "cannot write the events".to_owned())?,
@@ -82,6 +89,36 @@ fn path(id: ThreadId, tables: &Tables, paths: &mut Vec<Option<String>>) -> Strin
 fn is(id: ThreadId, wanted: &str, path: &str, tables: &Tables) -> bool {
     let name = tables.threads.get(id).map_or("", |thread| thread.name.as_str());
     wanted == path || wanted == name || wanted.parse() == Ok(id.0)
+}
+
+fn takes_part(args: &Args, found: &Found, tables: &Tables) -> bool {
+    let is_wanted = |id, wanted: &str| is(id, wanted, &tables.threads.path(id), tables);
+    let Found { race, .. } = found;
+    args.thread
+        .as_ref()
+        .is_none_or(|wanted| [race.earlier, race.later].iter().any(|side| is_wanted(side.thread, wanted)))
+}
+
+fn race(found: &Found, tables: &Tables, stacks: bool, line: &mut String) {
+    let _ = write!(line, "race {:#x}", found.race.address);
+    if found.times > 1 {
+        let _ = write!(line, " x{}", found.times);
+    }
+    let sides = [&found.race.earlier, &found.race.later];
+    for (word, (side, of_side)) in [":", ";"].into_iter().zip(sides.into_iter().zip(&found.sides)) {
+        let &Side { thread, place, stack, access, .. } = side;
+        let _ = write!(line, "{word} {} ", tables.threads.path(thread));
+        tell(&Event { thread, place, stack, times: 1, op: Op::Access(access) }, tables, stacks, line);
+        let _ = write!(line, " clock {}", of_side.clock);
+        for lock in &of_side.locks {
+            line.push_str(" holds");
+            object(lock.held.lock, tables, line);
+            if lock.held.mode == LockMode::Read {
+                line.push_str(" shared");
+            }
+        }
+    }
+    line.push('\n');
 }
 
 fn tell(event: &Event, tables: &Tables, stacks: bool, line: &mut String) {

@@ -25,6 +25,8 @@ pub(crate) struct Args {
     output: Option<PathBuf>,
 }
 
+const NO_ACCESS: &str = "           no access was seen: nothing of the program was instrumented\n";
+
 /// What is counted of the events.
 #[derive(Default)]
 struct Counts {
@@ -58,6 +60,10 @@ pub(crate) fn run(args: &Args, common: &Common) -> Result<Exit, Failure> {
         origin(run, &mut text);
     }
     amounts(trace.summary(), read.is_err(), &mut text);
+    match trace.run().filter(|run| run.detected) {
+        Some(run) => found(run, trace.found().len(), &mut text),
+        None => accesses(trace.summary(), &mut text),
+    }
     threads(trace.tables(), trace.summary().ending, &mut text);
     modules(trace.tables(), common.verbose, &mut text);
     events(&census, &mut text);
@@ -98,13 +104,22 @@ fn amounts(summary: &Summary, broken: bool, text: &mut String) {
     let _ =
         writeln!(text, "size       {} bytes, {} of them read for events", summary.bytes, summary.event_bytes);
     let _ = writeln!(text, "events     {}", summary.events);
+}
+
+/// What a run has to show that looked for races by itself.
+fn found(run: &Run, races: usize, text: &mut String) {
+    let _ = writeln!(text, "races      {races} found while the program ran");
+    text.push_str(if run.accessed { "accesses   seen, and not stored\n" } else { NO_ACCESS });
+}
+
+fn accesses(summary: &Summary, text: &mut String) {
     let _ = write!(text, "accesses   {} made, {} stored", summary.accesses_made, summary.accesses);
     if summary.accesses_made > 0 {
         let _ = write!(text, ", {:.2} bytes each", summary.bytes as f64 / summary.accesses_made as f64);
     }
     text.push('\n');
     if summary.accesses == 0 {
-        text.push_str("           no access was seen: nothing of the program was instrumented\n");
+        text.push_str(NO_ACCESS);
     }
 }
 

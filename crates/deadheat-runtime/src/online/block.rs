@@ -1,0 +1,360 @@
+//! Sets of more than two words, for the cells that need them.
+//!
+//! A cell that has no room is sealed, its words are copied into a block, and its first word becomes a link to that. A
+//! block without room is replaced by one of twice the size in the same way.
+//!
+//! **When a block is used again.** A thread may still look at a block after it was replaced. So it is *retired* first, and
+//! used again when every thread was seen outside of its hooks after that: `membarrier` makes the plain stores that mark a
+//! hook visible without a locked operation in each.
+
+use core::cell::UnsafeCell;
+use core::ptr::null_mut;
+
+use super::pool;
+use super::set::{self, Not};
+use super::slots;
+use super::word::{self, SEALED};
+use crate::cold::lock::Lock;
+use crate::sys;
+use crate::sys::primitive::{AtomicU64, Ordering, pause, yield_now};
+
+/// Sizes of blocks: 64 bytes shifted by up to this; the last has room for every slot twice.
+const CLASSES: usize = 15;
+const SMALLEST: usize = 64;
+/// How much a thread takes from the pool at once.
+const CHUNK: usize = 1 << 16;
+/// How many blocks are retired before it is asked whether they can be used again.
+const MANY: u32 = 512;
+
+/// A set of words behind a header. It is aligned to 64 bytes.
+#[repr(C)]
+pub(crate) struct Block {
+    /// In a list: the next one.
+    next: *mut Block,
+    class: u32,
+    unused: u32,
+}
+
+impl Block {
+    /// The words.
+    ///
+    /// # Safety
+    /// The block is whole and not used for anything else.
+    #[inline(always)]
+    pub(crate) unsafe fn set<'a>(this: *mut Block) -> &'a [AtomicU64] {
+        // SAFETY: the words begin behind the header and take the rest of the block.
+        unsafe {
+            let count = (SMALLEST << (*this).class) / 8 - size_of::<Block>() / 8;
+            core::slice::from_raw_parts(this.add(1).cast(), count)
+        }
+    }
+}
+
+/// The blocks that a thread has at hand.
+#[repr(C)]
+pub(crate) struct Blocks {
+    free: [*mut Block; CLASSES],
+    retired: *mut Block,
+    retired_count: u32,
+    ask_at: u32,
+    /// How many cells were full; at which of them it is asked next what every thread knows; how far that was put off.
+    full: u32,
+    known_at: u32,
+    put_off: u32,
+    at: usize,
+    end: usize,
+}
+
+impl Blocks {
+    /// None at hand.
+    const fn new() -> Blocks {
+        Blocks {
+            free: [null_mut(); CLASSES],
+            retired: null_mut(),
+            retired_count: 0,
+            ask_at: 0,
+            full: 0,
+            known_at: 0,
+            put_off: 0,
+            at: 0,
+            end: 0,
+        }
+    }
+
+    /// A block whose words are zero.
+    fn take(&mut self, class: u32) -> *mut Block {
+        let size = SMALLEST << class;
+        let mut block = self.free[class as usize];
+        // SAFETY: free blocks are nobody's; fresh memory is ours.
+        unsafe {
+            if block.is_null() {
+                if size >= CHUNK {
+                    block = pool::map(size).cast();
+                } else {
+                    if self.end - self.at < size {
+                        self.at = pool::map(CHUNK) as usize;
+                        self.end = self.at + CHUNK;
+                    }
+                    block = self.at as *mut Block;
+                    self.at += size;
+                }
+                (*block).class = class;
+            } else {
+                self.free[class as usize] = (*block).next;
+                block.add(1).cast::<u8>().write_bytes(0, size - size_of::<Block>());
+            }
+        }
+        block
+    }
+
+    /// A block that no cell links to any more.
+    ///
+    /// # Safety
+    /// The calling thread took its link away.
+    pub(crate) unsafe fn retire(&mut self, block: *mut Block) {
+        // SAFETY: nobody else puts it into a list; its header is read by nobody but for the class, which stays.
+        unsafe { (*block).next = self.retired };
+        self.retired = block;
+        self.retired_count += 1;
+        if self.retired_count >= self.ask_at.max(MANY) {
+            self.reclaim();
+        }
+    }
+
+    /// Makes the retired blocks free if nobody can look at them any more.
+    #[cold]
+    #[inline(never)]
+    fn reclaim(&mut self) {
+        self.ask_at = self.retired_count * 2;
+        if !sys::barrier_for_all() || slots::others_busy() {
+            return;
+        }
+        while !self.retired.is_null() {
+            let block = self.retired;
+            // SAFETY: retired blocks are ours alone now.
+            unsafe {
+                self.retired = (*block).next;
+                let class = (*block).class as usize;
+                (*block).next = self.free[class];
+                self.free[class] = block;
+            }
+        }
+        (self.retired_count, self.ask_at) = (0, 0);
+    }
+
+    /// A cell is full: whether it can be asked now what every thread knows. Where that helps to no room it is asked more seldom.
+    fn may_ask(&mut self) -> bool {
+        const SELDOM: u32 = 1 << 10;
+        self.full = self.full.wrapping_add(1);
+        if self.full < self.known_at {
+            return false;
+        }
+        self.put_off = (self.put_off * 2).clamp(1, SELDOM);
+        self.known_at = self.full + self.put_off;
+        true
+    }
+
+    /// Takes over what an ended thread had at hand.
+    pub(crate) fn adopt(&mut self, other: &mut Blocks) {
+        if self.end - self.at < other.end - other.at {
+            (self.at, self.end) = (other.at, other.end);
+        }
+        for (own, theirs) in self.free.iter_mut().zip(other.free) {
+            append(own, theirs);
+        }
+        append(&mut self.retired, other.retired);
+        self.retired_count += other.retired_count;
+        *other = Blocks::new();
+    }
+}
+
+/// Puts the blocks of one list in front of another's.
+fn append(list: &mut *mut Block, first: *mut Block) {
+    let mut last = first;
+    if last.is_null() {
+        return;
+    }
+    // SAFETY: the lists' blocks are the callers'.
+    unsafe {
+        while !(*last).next.is_null() {
+            last = (*last).next;
+        }
+        (*last).next = *list;
+    }
+    *list = first;
+}
+
+/// What ended threads had at hand.
+struct Heritage {
+    lock: Lock,
+    blocks: UnsafeCell<Blocks>,
+}
+
+// SAFETY: `blocks` are touched under `lock` alone.
+unsafe impl Sync for Heritage {}
+
+static HERITAGE: Heritage = Heritage { lock: Lock::new(), blocks: UnsafeCell::new(Blocks::new()) };
+
+/// Takes over an ended thread's blocks for the next one that begins.
+pub(crate) fn bequeath(blocks: &mut Blocks) {
+    // SAFETY: under the lock.
+    HERITAGE.lock.with(|| unsafe { (*HERITAGE.blocks.get()).adopt(blocks) });
+}
+
+/// Gives a thread that begins what ended ones left.
+pub(crate) fn inherit(blocks: &mut Blocks) {
+    // SAFETY: under the lock.
+    HERITAGE.lock.with(|| unsafe { blocks.adopt(&mut *HERITAGE.blocks.get()) });
+}
+
+/// Takes the lock for a fork.
+pub(crate) fn lock_for_fork() {
+    HERITAGE.lock.acquire();
+}
+
+/// Gives the lock back after a fork.
+pub(crate) fn unlock_after_fork() {
+    HERITAGE.lock.release();
+}
+
+/// How often somebody who waits for a seal to go looks before the processor is given away.
+const SPINS: u32 = 200;
+
+/// The set that a cell stands for at present: its own two words, or its block's. `None` if it is sealed and the caller
+/// must not wait.
+///
+/// # Safety
+/// The calling thread is marked busy, so that the block stays.
+#[inline]
+pub(crate) unsafe fn set_of(cell: &[AtomicU64; 2], patient: bool) -> Option<&[AtomicU64]> {
+    let mut spins = 0;
+    loop {
+        let first = cell[0].load(Ordering::Acquire);
+        if !word::is_special(first) {
+            return Some(cell);
+        }
+        let block = word::linked(first) as *mut Block;
+        if !block.is_null() {
+            // SAFETY: a link is to a whole block; who is busy keeps it from being used again.
+            return Some(unsafe { Block::set(block) });
+        }
+        if !patient {
+            return None;
+        }
+        spins += 1;
+        if spins < SPINS { pause() } else { yield_now() }
+    }
+}
+
+/// Gives the cell more room, unless somebody else is about to.
+///
+/// # Safety
+/// The calling thread is marked busy; `blocks` are its own.
+#[cold]
+#[inline(never)]
+pub(crate) unsafe fn grow(cell: &[AtomicU64; 2], blocks: &mut Blocks) {
+    let first = cell[0].load(Ordering::Acquire);
+    let old = word::linked(first) as *mut Block;
+    let linked = word::is_special(first);
+    if linked && old.is_null()
+        || cell[0].compare_exchange(first, SEALED, Ordering::SeqCst, Ordering::Relaxed).is_err()
+    {
+        return;
+    }
+    // SAFETY: the cell is sealed, by us: nobody else replaces its block or makes one.
+    unsafe {
+        let class = if linked { (*old).class + 1 } else { 0 };
+        let block = blocks.take(class.min(CLASSES as u32 - 1));
+        let room = Block::set(block);
+        let mut count = 0;
+        let mut keep = |word| {
+            if let Some(place) = room.get(count) {
+                place.store(word, Ordering::Relaxed);
+            }
+            count += 1;
+        };
+        if linked {
+            set::seal(Block::set(old), &mut keep);
+        } else {
+            keep_unless_zero(first, &mut keep);
+            set::seal(&cell[1..], &mut keep);
+        }
+        cell[0].store(word::link(block as usize), Ordering::SeqCst);
+        if linked {
+            blocks.retire(old);
+        }
+    }
+}
+
+fn keep_unless_zero(word: u64, keep: &mut impl FnMut(u64)) {
+    if word != 0 {
+        keep(word);
+    }
+}
+
+/// Publishes an access in a cell and looks at the others; gives those that race to `race`. `false` if nothing was new.
+///
+/// # Safety
+/// The calling thread is marked busy; `blocks` are its own.
+#[inline]
+pub(crate) unsafe fn access(
+    cell: &[AtomicU64; 2],
+    mine: u64,
+    seen: &impl set::Seen,
+    blocks: &mut Blocks,
+    patient: bool,
+    mut race: impl FnMut(u64),
+) -> bool {
+    let mut published = false;
+    loop {
+        // SAFETY: the caller's promise.
+        let Some(set) = (unsafe { set_of(cell, patient) }) else { return published };
+        match set::publish(set, mine, seen) {
+            Ok(new) => published |= new,
+            Err(Not::Sealed) => continue,
+            Err(Not::Full) if patient => {
+                if blocks.may_ask() {
+                    slots::find_known();
+                    if set.iter().any(|place| seen.forgettable(place.load(Ordering::Relaxed))) {
+                        blocks.put_off = 0;
+                        continue;
+                    }
+                }
+                // SAFETY: the caller's promise.
+                unsafe { grow(cell, blocks) };
+                continue;
+            }
+            Err(Not::Full) => return published,
+        }
+        if !published || set::look(set, mine, seen, &mut race).is_ok() {
+            return published;
+        }
+    }
+}
+
+/// Makes a cell as if nothing had happened to its bytes.
+///
+/// # Safety
+/// The bytes have a new life: no thread accesses them in order. `blocks` are the calling thread's.
+#[inline]
+pub(crate) unsafe fn clear(cell: &[AtomicU64; 2], blocks: &mut Blocks) {
+    let first = cell[0].load(Ordering::Relaxed);
+    if first == 0 && cell[1].load(Ordering::Relaxed) == 0 {
+        return;
+    }
+    if word::is_special(first) {
+        let block = word::linked(first) as *mut Block;
+        if block.is_null()
+            || cell[0].compare_exchange(first, SEALED, Ordering::SeqCst, Ordering::Relaxed).is_err()
+        {
+            return;
+        }
+        cell[1].store(0, Ordering::Relaxed);
+        cell[0].store(0, Ordering::Release);
+        // SAFETY: its link is gone.
+        unsafe { blocks.retire(block) };
+        return;
+    }
+    cell[0].store(0, Ordering::Relaxed);
+    cell[1].store(0, Ordering::Relaxed);
+}

@@ -1,0 +1,229 @@
+//! What the detector keeps for each thread.
+
+use core::ptr::null_mut;
+
+use deadheat_core::access::Access;
+use deadheat_core::race::HeldLock;
+
+use super::block::Blocks;
+use super::clock::Clock;
+use super::history::{History, Kept};
+use super::list::List;
+use super::word::{self, LAST_CLOCK};
+use super::{slots, tree};
+use crate::hot::thread::Thread;
+
+/// One thread's part of the detector. All zeros is that of a thread that did nothing yet.
+#[repr(C)]
+pub(crate) struct Eye {
+    /// The word of a plain read of all bytes at this moment, or one that is in no cell while accesses are ignored.
+    pub(crate) mine: u64,
+    /// The slot; 0: none yet.
+    pub(crate) slot: u32,
+    /// Whether accesses are ignored.
+    out: bool,
+    /// Whether the thread learned something in this moment.
+    pub(super) changed: bool,
+    /// Whether it took or gave back a lock since the history was told of its locks.
+    pub(super) relocked: bool,
+    history: *mut History,
+    /// How many records the history had when this moment began.
+    begun: u64,
+    /// How often the thread learned something; begins with the thread's number, so that no two threads' are equal.
+    pub(super) version: u64,
+    /// By slot, what is known; in the own slot, the last moment with an access.
+    pub(super) clock: Clock,
+    /// What relaxed loads have read and the next acquire fence will learn.
+    pub(super) loaded: Clock,
+    /// What the last release fence lets later relaxed stores publish.
+    pub(super) released: Clock,
+    pub(super) held: List<HeldLock>,
+    /// How often each of them was taken.
+    pub(super) depths: List<u32>,
+    /// The thread-local storage of the executable: first byte and size.
+    pub(super) thread_local: (u64, u64),
+    pub(super) blocks: Blocks,
+    /// The node of each frame below `Thread::low`.
+    pub(crate) nodes: *mut u32,
+}
+
+/// In no cell: neither an access nor a link.
+const OUT: u64 = word::SEALED | word::BYTES;
+
+impl Eye {
+    /// The clock of the present moment.
+    #[inline(always)]
+    pub(super) fn now(&self) -> u64 {
+        self.clock.get(self.slot) + 1
+    }
+
+    /// Whether the present moment has an access, or the thread learned something in it.
+    #[inline(always)]
+    pub(super) fn used(&self) -> bool {
+        // SAFETY: a thread with a slot has its history.
+        self.changed || unsafe { (*self.history).count() } != self.begun
+    }
+
+    /// What was known until now has been published, and the own clock is that of the last moment: a new one begins.
+    #[inline]
+    pub(super) fn begin_moment(&mut self) {
+        // SAFETY: a thread with a slot has its history.
+        self.begun = unsafe { (*self.history).count() };
+        self.changed = false;
+        self.refresh();
+    }
+
+    fn refresh(&mut self) {
+        self.mine = if self.out { OUT } else { word::moment(self.slot, self.now()) };
+    }
+
+    /// Accesses are ignored from now on, or no more.
+    pub(crate) fn ignore(&mut self, out: bool) {
+        if self.slot != 0 {
+            self.out = out;
+            self.refresh();
+        }
+    }
+
+    /// Gives a thread that knows `self.clock` a slot.
+    pub(super) fn settle(&mut self, thread: *mut Thread, id: u32) {
+        let (slot, clock) = slots::take(thread, id, &self.clock);
+        slots::alone_with(|| self.clock.set(slot, clock - 1));
+        self.slot = slot;
+        self.history = slots::history(slot);
+        self.version = u64::from(id) << 32;
+        super::block::inherit(&mut self.blocks);
+        self.begin_moment();
+    }
+
+    /// The clock of the slot is used up: the thread goes on in another.
+    #[cold]
+    pub(super) fn move_on(&mut self, thread: *mut Thread, id: u32) {
+        if self.now() >= LAST_CLOCK {
+            self.settle(thread, id);
+        }
+    }
+
+    /// The word of no bytes at the present moment.
+    #[inline(always)]
+    pub(super) fn moment(&self) -> u64 {
+        word::only(word::moment(self.slot, self.now()), 0)
+    }
+
+    /// What is known of a slot, as another thread may ask while this one learns: perhaps less.
+    pub(super) fn known_of(&self, slot: u32) -> u64 {
+        self.clock.get(slot)
+    }
+
+    /// What is known.
+    #[inline(always)]
+    pub(super) fn clock(&mut self) -> &mut Clock {
+        &mut self.clock
+    }
+
+    /// What is known, to look at.
+    #[inline(always)]
+    pub(super) fn past(&self) -> &Clock {
+        &self.clock
+    }
+
+    /// The blocks at hand.
+    #[inline(always)]
+    pub(super) fn blocks(&mut self) -> &mut Blocks {
+        &mut self.blocks
+    }
+
+    /// The thread has the executable's thread-local storage there.
+    pub(super) fn set_thread_local(&mut self, address: u64, size: u64) {
+        self.thread_local = (address, size);
+    }
+
+    /// In a forked child, where the thread is the first of a run of its own.
+    pub(super) fn in_child(&mut self) {
+        const FIRST: u32 = 0;
+        // SAFETY: a thread with a slot has its history.
+        unsafe { (*self.history).owned_by(FIRST, self.now()) };
+    }
+
+    /// Notes an access in the history.
+    ///
+    /// # Safety
+    /// `thread` is the calling thread's.
+    #[inline]
+    pub(super) unsafe fn note(thread: *mut Thread, access: &Access, pc: u64) {
+        // SAFETY: the caller's promise; a thread with a slot has its history.
+        unsafe {
+            if (*thread).top != (*thread).clean {
+                Eye::tell_context(thread);
+            }
+            (*(*thread).eye.history).access(access, pc);
+        }
+    }
+
+    /// Notes moment, calls and locks in the history. As in a recording `Thread::clean` is the `top` for which nothing has
+    /// to be told before an access.
+    ///
+    /// # Safety
+    /// `thread` is the calling thread's.
+    #[inline(never)]
+    pub(super) unsafe fn tell_context(thread: *mut Thread) {
+        // SAFETY: the caller's promise; a thread with a slot has its history.
+        unsafe {
+            let node = Eye::node(thread);
+            let eye = &(*thread).eye;
+            let history = &*eye.history;
+            if history.count() == 0 {
+                super::report::accessed();
+            }
+            history.context(eye.now(), node, &eye.held);
+            (*thread).eye.relocked = false;
+            let eye = &(*thread).eye;
+            (*thread).clean = if eye.out { null_mut() } else { (*thread).top };
+        }
+    }
+
+    /// Whether accesses are ignored, or the thread has no slot.
+    #[inline(always)]
+    pub(super) fn is_out(&self) -> bool {
+        self.mine == OUT || self.mine == 0
+    }
+
+    /// Notes an access of a hook whose context the history has.
+    #[inline(always)]
+    pub(super) fn keep(&self, kept: Kept) {
+        // SAFETY: a thread with a slot has its history.
+        unsafe { (*self.history).keep(kept) };
+    }
+
+    /// The present calls, as a node of the tree. Calls that nothing was noted in are not in the tree.
+    ///
+    /// # Safety
+    /// `thread` is the calling thread's.
+    #[inline]
+    pub(super) unsafe fn node(thread: *mut Thread) -> u32 {
+        // SAFETY: the caller's promise; frames below `top` are filled, and so are nodes below `low`.
+        unsafe {
+            let state = &mut *thread;
+            let nodes = state.eye.nodes;
+            let known = state.low.offset_from(state.frames) as usize;
+            let depth = state.top.offset_from(state.frames) as usize;
+            let mut node = if known == 0 { 0 } else { *nodes.add(known - 1) };
+            for at in known..depth {
+                node = tree::child(node, (*state.frames.add(at)).call);
+                nodes.add(at).write(node);
+            }
+            state.low = state.top;
+            node
+        }
+    }
+
+    /// The thread has ended: gives back what it knew.
+    pub(super) fn drop_all(&mut self) {
+        self.clock.drop_all();
+        self.loaded.drop_all();
+        self.released.drop_all();
+        self.held.drop_all();
+        self.depths.drop_all();
+        (self.slot, self.history) = (0, null_mut());
+    }
+}

@@ -1,0 +1,317 @@
+//! What a slot remembers of its accesses: where in the code they were, in which calls, under which locks.
+//!
+//! A ring of records. Only an access that changes the shadow is noted; what is met without effect has
+//! an earlier one of its moment. A *context* record comes first wherever the moment, the calls or the locks are
+//! others than at the last record. A table leads from a clock to its first context.
+//!
+//! A report reads the ring of another thread while that goes on writing; it then looks whether what it read
+//! was overwritten meanwhile.
+
+use core::cell::UnsafeCell;
+use core::sync::atomic::{AtomicU64, Ordering, fence};
+
+use deadheat_core::access::{Access, MemoryOrder, Mode, Via};
+use deadheat_core::event::{LockMode, Op};
+use deadheat_core::kind::Kind;
+use deadheat_core::race::HeldLock;
+
+use super::list::List;
+use super::pool;
+use crate::cold::lock::Lock;
+use crate::sys::primitive::{pause, yield_now};
+
+/// Records of a ring: 256 KiB, which leaves room for the program in the caches.
+const RECORDS: u64 = 1 << 14;
+/// Clocks whose beginnings are remembered.
+const CLOCKS: u64 = 1 << 14;
+
+/// One record of 16 bytes.
+///
+/// ```text
+///          first, from bit 63                       second
+/// access   1 | atomic | order 3 | via 3 | mode 2 | address 48 (and 6 unused)   log2 of the size, or 15: 4 (at 60) | pc
+/// size     0 1 | size of the range before           0
+/// context  0 0 1 | locks 12 (at 48) | clock 38      node
+/// lock     0 0 0 1 | mode (at 48) | address 48      0
+/// ```
+#[repr(C)]
+struct Record {
+    first: AtomicU64,
+    second: AtomicU64,
+}
+
+const ACCESS: u64 = 1 << 63;
+const SIZE: u64 = 1 << 62;
+const CONTEXT: u64 = 1 << 61;
+const LOCK: u64 = 1 << 60;
+const ADDRESS: u64 = (1 << 48) - 1;
+const COUNT_SHIFT: u32 = 48;
+const MOST_LOCKS: usize = (1 << 12) - 1;
+const MODE_SHIFT: u32 = 48;
+const VIA_SHIFT: u32 = 50;
+const ORDER_SHIFT: u32 = 53;
+const ATOMIC: u64 = 1 << 56;
+const SIZE_SHIFT: u32 = 60;
+/// The size comes in a record of its own.
+const RANGE: u64 = 15;
+const CLOCK: u64 = (1 << 38) - 1;
+
+/// One slot's memory of its accesses.
+#[repr(C)]
+pub(crate) struct History {
+    /// How many records were ever written.
+    count: AtomicU64,
+    owners: Owners,
+    /// By clock: the record that begins it.
+    begins: [AtomicU64; CLOCKS as usize],
+    ring: [Record; RECORDS as usize],
+}
+
+struct Owners {
+    lock: Lock,
+    /// Thread numbers, and the clocks from which on they had the slot.
+    rows: UnsafeCell<List<(u32, u64)>>,
+}
+
+/// An access of a hook as it is noted.
+#[derive(Clone, Copy)]
+pub(crate) struct Kept {
+    first: u64,
+    second: u64,
+}
+
+impl Kept {
+    /// What is the same for all accesses of a kind.
+    pub(crate) const fn new(kind: Kind) -> Kept {
+        let Some(Op::Access(access)) = kind.unpack(0, 0) else { return Kept { first: 0, second: 0 } };
+        Kept {
+            first: ACCESS | (access.mode as u64) << MODE_SHIFT | (access.via as u64) << VIA_SHIFT,
+            second: (access.size.trailing_zeros() as u64) << SIZE_SHIFT,
+        }
+    }
+
+    /// The access at an address, made before `pc`.
+    #[inline(always)]
+    pub(crate) const fn at(self, address: usize, pc: usize) -> Kept {
+        Kept { first: self.first | address as u64 & ADDRESS, second: self.second | pc as u64 & ADDRESS }
+    }
+
+    /// The access, and before which code address it was made.
+    pub(crate) fn access(self) -> (Access, u64) {
+        (access(self.first, 1 << (self.second >> SIZE_SHIFT)), self.second & ADDRESS)
+    }
+}
+
+/// What was found of an access.
+pub(crate) struct Site {
+    pub(crate) access: Access,
+    pub(crate) pc: u64,
+    /// The call that it was made in: a node of the tree.
+    pub(crate) node: u32,
+    /// The locks that were held.
+    pub(crate) locks: List<HeldLock>,
+}
+
+/// What a record's first word says of an access of `size` bytes.
+fn access(first: u64, size: u64) -> Access {
+    let mode = match first >> MODE_SHIFT & 3 {
+        1 => Mode::Read,
+        2 => Mode::Write,
+        _ => Mode::ReadWrite,
+    };
+    Access {
+        address: first & ADDRESS,
+        size,
+        mode,
+        atomic: (first & ATOMIC != 0).then(|| MemoryOrder::from_abi((first >> ORDER_SHIFT & 7) as u32)),
+        via: Via::from_bits((first >> VIA_SHIFT & 7) as u32),
+    }
+}
+
+/// How a look for an access went.
+enum Found {
+    Site(Site),
+    /// Its moment is not remembered any more, or was without it.
+    Forgotten,
+    /// Its moment is the last one of the history, which does not have it yet.
+    NotYet,
+}
+
+/// What [`History::find`] looks for.
+#[derive(Clone, Copy)]
+pub(crate) struct Wanted {
+    pub(crate) clock: u64,
+    pub(crate) writes: bool,
+    pub(crate) atomic: bool,
+    /// The bytes, one of which it touched.
+    pub(crate) start: u64,
+    pub(crate) end: u64,
+}
+
+impl History {
+    /// An empty one. Its memory is used as it fills.
+    pub(crate) fn make() -> *mut History {
+        pool::map(size_of::<History>()).cast()
+    }
+
+    /// The thread `id` has the slot from `clock` on.
+    pub(crate) fn owned_by(&self, id: u32, clock: u64) {
+        self.owners.lock.with(|| {
+            // SAFETY: under the lock.
+            unsafe { (*self.owners.rows.get()).push((id, clock)) };
+        });
+    }
+
+    /// Which thread had the slot at `clock`.
+    pub(crate) fn owner(&self, clock: u64) -> Option<u32> {
+        self.owners.lock.with(|| {
+            // SAFETY: under the lock.
+            let rows = unsafe { &*self.owners.rows.get() };
+            rows.iter().rev().find(|row| row.1 <= clock).map(|row| row.0)
+        })
+    }
+
+    /// How many records were ever written.
+    #[inline(always)]
+    pub(crate) fn count(&self) -> u64 {
+        self.count.load(Ordering::Relaxed)
+    }
+
+    #[inline(always)]
+    fn put(&self, first: u64, second: u64) {
+        let count = self.count.load(Ordering::Relaxed);
+        let record = &self.ring[(count % RECORDS) as usize];
+        record.first.store(first, Ordering::Relaxed);
+        record.second.store(second, Ordering::Relaxed);
+        self.count.store(count + 1, Ordering::Release);
+    }
+
+    /// Notes the context of what follows.
+    pub(crate) fn context(&self, clock: u64, node: u32, locks: &[HeldLock]) {
+        let begins = &self.begins[(clock % CLOCKS) as usize];
+        let count = self.count();
+        let known = &self.ring[(begins.load(Ordering::Relaxed) % RECORDS) as usize];
+        let again = known.first.load(Ordering::Relaxed) & (CONTEXT | LOCK | SIZE | ACCESS | CLOCK)
+            == CONTEXT | clock
+            && count - begins.load(Ordering::Relaxed) < RECORDS;
+        if !again {
+            begins.store(count, Ordering::Relaxed);
+        }
+        let locks = &locks[locks.len().saturating_sub(MOST_LOCKS)..];
+        self.put(CONTEXT | (locks.len() as u64) << COUNT_SHIFT | clock, u64::from(node));
+        for held in locks {
+            self.put(LOCK | (held.mode as u64) << COUNT_SHIFT | held.lock & ADDRESS, 0);
+        }
+    }
+
+    /// Notes an access of a hook.
+    #[inline(always)]
+    pub(crate) fn keep(&self, kept: Kept) {
+        self.put(kept.first, kept.second);
+    }
+
+    /// Notes an access.
+    #[inline]
+    pub(crate) fn access(&self, access: &Access, pc: u64) {
+        let log2 =
+            if access.size.is_power_of_two() { u64::from(access.size.trailing_zeros()) } else { RANGE };
+        let log2 = if log2 < RANGE { log2 } else { RANGE };
+        let order = access.atomic.map_or(0, |order| ATOMIC | (order as u64) << ORDER_SHIFT);
+        let kind = (access.mode as u64) << MODE_SHIFT | (access.via as u64) << VIA_SHIFT | order;
+        self.put(ACCESS | kind | access.address & ADDRESS, log2 << SIZE_SHIFT | pc & ADDRESS);
+        if log2 == RANGE {
+            self.put(SIZE | access.size & ADDRESS, 0);
+        }
+    }
+
+    fn get(&self, at: u64) -> (u64, u64) {
+        let record = &self.ring[(at % RECORDS) as usize];
+        (record.first.load(Ordering::Relaxed), record.second.load(Ordering::Relaxed))
+    }
+
+    /// Looks for the first access of a moment to some bytes. `None` if it is not remembered any more.
+    ///
+    /// A hook notes its access right after the shadow shows it, so an access that is not there yet is waited for.
+    pub(crate) fn find(&self, wanted: &Wanted) -> Option<Site> {
+        const SPINS: u32 = 200;
+        const TRIES: u32 = 1000;
+        for attempt in 0..TRIES {
+            match self.find_now(wanted) {
+                Found::Site(site) => return Some(site),
+                Found::Forgotten => break,
+                Found::NotYet if attempt < SPINS => pause(),
+                Found::NotYet => yield_now(),
+            }
+        }
+        None
+    }
+
+    fn find_now(&self, wanted: &Wanted) -> Found {
+        let count = self.count.load(Ordering::Acquire);
+        let begin = self.begins[(wanted.clock % CLOCKS) as usize].load(Ordering::Relaxed);
+        let mut found = self.find_from(begin, count, wanted);
+        fence(Ordering::Acquire);
+        // What was written meanwhile went over the oldest records.
+        if self.count.load(Ordering::Relaxed) + 1 >= begin + RECORDS {
+            if let Found::Site(site) = &mut found {
+                site.locks.drop_all();
+            }
+            return Found::Forgotten;
+        }
+        found
+    }
+
+    fn find_from(&self, begin: u64, count: u64, wanted: &Wanted) -> Found {
+        if begin >= count || count - begin >= RECORDS {
+            return Found::Forgotten;
+        }
+        let (mut context, mut first) = (0, true);
+        let mut at = begin;
+        while at < count {
+            let (head, tail) = self.get(at);
+            if head & ACCESS != 0 {
+                if let Some(access) = self.fits(at, count, wanted) {
+                    return Found::Site(self.site(context, access, tail & ADDRESS));
+                }
+            } else if head & SIZE == 0 && head & CONTEXT != 0 {
+                if head & CLOCK != wanted.clock {
+                    return Found::Forgotten;
+                }
+                context = at;
+            } else if first {
+                return Found::Forgotten;
+            }
+            first = false;
+            at += 1;
+        }
+        Found::NotYet
+    }
+
+    /// The access at a record, if it is one that is wanted.
+    fn fits(&self, at: u64, count: u64, wanted: &Wanted) -> Option<Access> {
+        let (head, tail) = self.get(at);
+        let log2 = tail >> SIZE_SHIFT;
+        let size = match log2 {
+            RANGE if at + 1 < count => self.get(at + 1).0 & ADDRESS,
+            RANGE => 1,
+            log2 => 1 << log2,
+        };
+        let found = access(head, size);
+        let fits = found.address < wanted.end
+            && found.end() > wanted.start
+            && found.mode.writes() == wanted.writes
+            && found.atomic.is_some() == wanted.atomic;
+        fits.then_some(found)
+    }
+
+    fn site(&self, context: u64, access: Access, pc: u64) -> Site {
+        let (head, node) = self.get(context);
+        let mut locks = List::new();
+        for at in 1..=(head >> COUNT_SHIFT & MOST_LOCKS as u64) {
+            let (lock, _) = self.get(context + at);
+            let mode = if lock >> COUNT_SHIFT & 1 == 0 { LockMode::Write } else { LockMode::Read };
+            locks.push(HeldLock { lock: lock & ADDRESS, mode });
+        }
+        Site { access, pc, node: node as u32, locks }
+    }
+}

@@ -1,0 +1,111 @@
+//! A list that grows, in the runtime's own memory.
+
+use core::ops::{Deref, DerefMut};
+use core::ptr::null_mut;
+
+use super::pool;
+
+/// As a `Vec` of plain values. All zeros is an empty one; it is not freed unless [`List::drop_all`] is called.
+#[repr(C)]
+pub(crate) struct List<T: Copy> {
+    items: *mut T,
+    len: u32,
+    room: u32,
+}
+
+impl<T: Copy> List<T> {
+    /// An empty list.
+    pub(crate) const fn new() -> Self {
+        List { items: null_mut(), len: 0, room: 0 }
+    }
+
+    /// Makes room for `count` items in all.
+    fn reserve(&mut self, count: usize) {
+        if count <= self.room as usize {
+            return;
+        }
+        let bytes = pool::room(count * size_of::<T>());
+        let items = pool::take(bytes).cast::<T>();
+        if !self.items.is_null() {
+            // SAFETY: the new memory has room for the items that are there; the old one was taken for `room` items.
+            unsafe {
+                core::ptr::copy_nonoverlapping(self.items, items, self.len as usize);
+                pool::give(self.items.cast(), self.room as usize * size_of::<T>());
+            }
+        }
+        self.items = items;
+        self.room = (bytes / size_of::<T>()) as u32;
+    }
+
+    /// Puts an item at the end.
+    pub(crate) fn push(&mut self, item: T) {
+        self.reserve(self.len as usize + 1);
+        // SAFETY: there is room for it.
+        unsafe { self.items.add(self.len as usize).write(item) };
+        self.len += 1;
+    }
+
+    /// Makes the list `len` items long, new ones being `item`.
+    pub(crate) fn resize(&mut self, len: usize, item: T) {
+        self.reserve(len);
+        for at in self.len as usize..len {
+            // SAFETY: there is room for them.
+            unsafe { self.items.add(at).write(item) };
+        }
+        self.len = len as u32;
+    }
+
+    /// Takes an item out, the rest keeping its order.
+    pub(crate) fn remove(&mut self, at: usize) -> T {
+        let item = self[at];
+        self.copy_within(at + 1.., at);
+        self.len -= 1;
+        item
+    }
+
+    /// Takes an item out; the last one takes its place.
+    pub(crate) fn swap_remove(&mut self, at: usize) -> T {
+        let item = self[at];
+        self[at] = self[self.len as usize - 1];
+        self.len -= 1;
+        item
+    }
+
+    /// Makes the list empty and keeps its memory.
+    pub(crate) fn clear(&mut self) {
+        self.len = 0;
+    }
+
+    /// Makes the list empty and gives its memory back.
+    pub(crate) fn drop_all(&mut self) {
+        if !self.items.is_null() {
+            // SAFETY: it was taken for `room` items, and nobody else has it.
+            unsafe { pool::give(self.items.cast(), self.room as usize * size_of::<T>()) };
+        }
+        *self = List::new();
+    }
+}
+
+impl<T: Copy> Deref for List<T> {
+    type Target = [T];
+
+    #[inline(always)]
+    fn deref(&self) -> &[T] {
+        if self.items.is_null() {
+            return &[];
+        }
+        // SAFETY: `len` items are there.
+        unsafe { core::slice::from_raw_parts(self.items, self.len as usize) }
+    }
+}
+
+impl<T: Copy> DerefMut for List<T> {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut [T] {
+        if self.items.is_null() {
+            return &mut [];
+        }
+        // SAFETY: `len` items are there.
+        unsafe { core::slice::from_raw_parts_mut(self.items, self.len as usize) }
+    }
+}

@@ -1,0 +1,474 @@
+//! Races found while the program runs: happens-before, exact to the byte, without a history that ends.
+//!
+//! Every granule of eight bytes has a cell, which remembers the accesses that a later one may race with: words of
+//! slot, clock, kind and bytes ([`word`], [`set`], [`block`], [`shadow`]). Synchronisation moves clocks ([`clock`],
+//! [`object`], [`order`], [`slots`]). Where in the code an access was is in the slot's [`history`], its calls in the
+//! [`tree`]; a race is written into the trace's file at once ([`report`]), and the command line tells it.
+//!
+//! Cost: an access that its moment has made already is two loads and two comparisons behind the look-up of its cell. Model:
+//! "add the access to the cell's set, and judge it against all others by `core::rule`".
+//!
+//! Invariants: no lock is taken on the way of an access but a cell's seal while it grows; `hot::thread::Thread::busy` is
+//! set while the calling thread may look at a block.
+
+mod block;
+mod clock;
+mod eye;
+mod history;
+mod list;
+mod object;
+mod order;
+mod pair;
+mod pool;
+mod quick;
+mod report;
+mod set;
+mod shadow;
+mod slots;
+mod tree;
+mod word;
+
+use core::sync::atomic::{AtomicU8, Ordering, compiler_fence};
+
+use deadheat_core::access::{Access, Mode, Via};
+use deadheat_core::event::{BlockKind, Op};
+
+pub(crate) use eye::Eye;
+pub(crate) use quick::on_access;
+pub(crate) use shadow::{CELLS, REGION_LOG2, REGIONS};
+
+use crate::hot::atomic;
+use crate::hot::log;
+use crate::hot::thread::Thread;
+use crate::sys;
+use block::Blocks;
+use clock::Clock;
+use history::Kept;
+use pair::Entered;
+use report::Mine;
+use set::Seen;
+use shadow::Cell;
+use word::{ATOMIC, GRANULE, WRITE};
+
+/// 1 while races are looked for: the hooks of plain accesses then go to [`on_access`].
+pub(crate) static ON: AtomicU8 = AtomicU8::new(0);
+
+/// [`Thread::busy`] while an access is judged.
+const JUDGING: u32 = 1;
+/// [`Thread::busy`] while clocks change.
+const ORDERING: u32 = 2;
+
+/// Whether races are looked for.
+#[inline(always)]
+pub(crate) fn on() -> bool {
+    ON.load(Ordering::Relaxed) != 0
+}
+
+/// Races are looked for from now on; the trace's file is open.
+pub(crate) fn start() {
+    tree::start();
+    report::begin();
+    ON.store(1, Ordering::Relaxed);
+}
+
+/// An access to a range of bytes.
+///
+/// # Safety
+/// `thread` is the calling thread's.
+#[inline]
+pub(crate) unsafe fn range(thread: *mut Thread, pc: usize, access: &Access) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let mine = (*thread).eye.mine | if access.mode.writes() { WRITE } else { 0 };
+        if !quick::nothing_new(mine, access.address as usize, access.size as usize) {
+            judge(thread, access, pc as u64);
+        }
+    }
+}
+
+/// What a thread knows of the others' past.
+struct Past<'a> {
+    slot: u32,
+    clock: &'a Clock,
+}
+
+impl Seen for Past<'_> {
+    #[inline(always)]
+    fn ordered(&self, word: u64) -> bool {
+        word::slot(word) == self.slot || self.clock.ordered(word)
+    }
+
+    #[inline(always)]
+    fn forgettable(&self, word: u64) -> bool {
+        slots::all_know(word)
+    }
+}
+
+/// Remembers an access and judges it against those before.
+///
+/// # Safety
+/// `thread` is the calling thread's.
+unsafe fn judge(thread: *mut Thread, access: &Access, pc: u64) {
+    // SAFETY: passed on.
+    unsafe { judge_part(thread, access, (access.address as usize, access.end() as usize), pc) };
+}
+
+/// As [`judge`], for the bytes from `start` to `end` alone.
+unsafe fn judge_part(thread: *mut Thread, access: &Access, (start, end): (usize, usize), pc: u64) {
+    // SAFETY: the caller's promise. A handler that interrupts this finds `busy` set: it neither waits for a cell that
+    // may be sealed by what it interrupted, nor writes into the history.
+    unsafe {
+        let ignored = if access.mode.writes() { (*thread).ignore_writes } else { (*thread).ignore_reads };
+        if (*thread).internal | ignored != 0 || (*thread).eye.slot == 0 {
+            return;
+        }
+        let outer = (*thread).busy;
+        (*thread).busy = outer.max(JUDGING);
+        compiler_fence(Ordering::SeqCst);
+        let patient = outer == 0;
+        let mut noted = !patient;
+        let moment = (*thread).eye.moment()
+            | if access.mode.writes() { WRITE } else { 0 }
+            | if access.atomic.is_some() { ATOMIC } else { 0 };
+        let mut at = start;
+        while at < end {
+            let granule = at & !(GRANULE - 1);
+            let next = (granule + GRANULE).min(end);
+            let mine = word::only(moment, word::bytes(at - granule, next - at));
+            let Some(cell) = shadow::cell(at) else { break };
+            at = next;
+            let mut note = || {
+                if !noted {
+                    noted = true;
+                    Eye::note(thread, access, pc);
+                }
+            };
+            let word = Mine { access, pc, word: mine, granule: granule as u64 };
+            match pair::replace(&quick::past_of(thread), cell, mine, true, &mut note) {
+                Entered::Yes => {}
+                Entered::Met => look_at(thread, cell, word),
+                Entered::No if block::set_of(cell, patient).is_some_and(|set| set::stands(set, mine)) => {}
+                Entered::No => {
+                    note();
+                    judge_in(thread, cell, word, patient);
+                }
+            }
+        }
+        compiler_fence(Ordering::SeqCst);
+        (*thread).busy = outer;
+    }
+}
+
+/// Remembers an access in one cell and judges it.
+#[inline]
+unsafe fn judge_in(thread: *mut Thread, cell: &Cell, mine: Mine<'_>, patient: bool) {
+    // SAFETY: the calling thread's own state, and it is busy; the parts of its eye that are borrowed do not overlap.
+    unsafe {
+        let past = quick::past_of(thread);
+        let blocks: &mut Blocks = &mut (*thread).eye.blocks;
+        if mine.word & (WRITE | ATOMIC) == WRITE && block::set_of(cell, patient).is_some_and(set::has_atomic)
+        {
+            silence(thread, &mine, patient);
+        }
+        block::access(cell, mine.word, &past, blocks, patient, |other| report::found(thread, mine, other));
+    }
+}
+
+/// Publishes a hook's access in a cell, in general.
+#[inline(never)]
+unsafe fn enter(thread: *mut Thread, (cell, granule): (&Cell, usize), mine: u64, kept: Kept) {
+    // SAFETY: the caller's promise: the calling thread's own state, and it is busy.
+    unsafe {
+        if !block::set_of(cell, true).is_some_and(|set| set::stands(set, mine)) {
+            let (access, pc) = kept.access();
+            (*thread).eye.keep(kept);
+            judge_in(thread, cell, Mine { access: &access, pc, word: mine, granule: granule as u64 }, true);
+        }
+    }
+}
+
+/// Another access came into the cell while a hook's went in: looks at all.
+#[cold]
+#[inline(never)]
+unsafe fn look_again(thread: *mut Thread, (cell, granule): (&Cell, usize), mine: u64, kept: Kept) {
+    // SAFETY: the caller's promise: the calling thread's own state, and it is busy.
+    unsafe {
+        let (access, pc) = kept.access();
+        look_at(thread, cell, Mine { access: &access, pc, word: mine, granule: granule as u64 });
+    }
+}
+
+/// Judges an access that is in a cell against all others there.
+#[cold]
+#[inline(never)]
+unsafe fn look_at(thread: *mut Thread, cell: &Cell, mine: Mine<'_>) {
+    // SAFETY: the caller's promise: the calling thread's own state, and it is busy.
+    unsafe {
+        let past = quick::past_of(thread);
+        while let Some(set) = block::set_of(cell, true) {
+            if set::look(set, mine.word, &past, |other| report::found(thread, mine, other)).is_ok() {
+                break;
+            }
+        }
+    }
+}
+
+/// A plain store ends the release sequences of the atomics that it goes over.
+#[cold]
+#[inline(never)]
+unsafe fn silence(thread: *mut Thread, mine: &Mine<'_>, patient: bool) {
+    for at in 0..GRANULE as u64 {
+        if mine.word >> at & 1 != 0 {
+            let address = mine.granule + at;
+            // SAFETY: the calling thread's own state.
+            let owner = unsafe { (*thread).id };
+            if let Some(_held) = atomic::hold(address as usize, (owner, patient)) {
+                order::silence(address);
+            }
+        }
+    }
+}
+
+/// An atomic access that took place just now, while its stripe is held.
+///
+/// # Safety
+/// `thread` is the calling thread's.
+pub(crate) unsafe fn atomic(thread: *mut Thread, pc: usize, access: &Access) {
+    let Some(order) = access.atomic else { return };
+    // SAFETY: the caller's promise.
+    unsafe {
+        if (*thread).eye.slot == 0 || (*thread).busy == ORDERING {
+            return;
+        }
+        ordering(thread, |eye| eye.atomic_learns(access, order));
+        judge(thread, access, pc as u64);
+        ordering(thread, |eye| eye.atomic_publishes(access, order));
+    }
+}
+
+/// Changes the calling thread's clocks.
+#[inline(always)]
+unsafe fn ordering(thread: *mut Thread, change: impl FnOnce(&mut Eye)) {
+    // SAFETY: the caller's promise: the calling thread's own state.
+    unsafe {
+        let outer = (*thread).busy;
+        (*thread).busy = ORDERING;
+        compiler_fence(Ordering::SeqCst);
+        let before = (*thread).eye.mine;
+        change(&mut (*thread).eye);
+        if (*thread).eye.mine != before {
+            (*thread).eye.move_on(thread, (*thread).id);
+            sys::machine::set_moment_word((*thread).eye.mine);
+            (*thread).clean = core::ptr::null_mut();
+        } else if (*thread).eye.relocked {
+            (*thread).clean = core::ptr::null_mut();
+        }
+        compiler_fence(Ordering::SeqCst);
+        (*thread).busy = outer;
+    }
+}
+
+/// Anything but a plain or atomic access.
+///
+/// # Safety
+/// `thread` is the calling thread's.
+pub(crate) unsafe fn event(thread: *mut Thread, pc: usize, op: &Op) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let id = (*thread).id;
+        if let Op::Begin = op
+            && (*thread).eye.slot == 0
+        {
+            (*thread).eye.settle(thread, id);
+        }
+        sys::machine::set_moment_word((*thread).eye.mine);
+        if let Op::Fork { .. } | Op::Join { .. } | Op::Begin | Op::End = op {
+            log::tell_anew(thread, pc, op);
+        }
+        // A handler that interrupts a change of clocks must not change them.
+        if (*thread).eye.slot == 0 || (*thread).busy == ORDERING {
+            return;
+        }
+        let owner = (id, (*thread).busy == 0);
+        match *op {
+            Op::Access(access) => judge(thread, &access, pc as u64),
+            Op::Fence(order) => ordering(thread, |eye| eye.fence(order)),
+            Op::Acquire { lock, mode } => ordering(thread, |eye| eye.acquire(owner, lock, mode)),
+            Op::Release { lock, mode } => ordering(thread, |eye| eye.release(owner, lock, mode)),
+            Op::Join { child } => ordering(thread, |eye| eye.join(owner, child.0)),
+            Op::End => end(thread, owner),
+            Op::Signal { object, kind } => ordering(thread, |eye| eye.signal(owner, object, kind)),
+            Op::Await { object, kind } => ordering(thread, |eye| eye.begin_wait(owner, id, object, kind)),
+            Op::Wait { object, kind, woken } => {
+                ordering(thread, |eye| eye.end_wait(owner, id, object, (kind, woken)));
+            }
+            Op::Arrive { barrier, count } => ordering(thread, |eye| eye.arrive(owner, id, barrier, count)),
+            Op::Leave { barrier } => ordering(thread, |eye| eye.leave(owner, id, barrier)),
+            Op::Alloc { address, size, kind } => born(thread, pc, owner, (address, size, kind)),
+            Op::Free { address, size, kind } => died(thread, pc, (address, size, kind)),
+            Op::Forget { object } => forget(owner, object),
+            Op::Request { .. } | Op::Fork { .. } | Op::Begin | Op::Branch | Op::Enter | Op::Exit => {}
+            Op::HiddenBegin | Op::HiddenEnd => {}
+        }
+    }
+}
+
+/// The thread that `parent` is about to create knows what `parent` knows.
+///
+/// # Safety
+/// `parent` is the calling thread's; nobody else knows the child yet.
+pub(crate) unsafe fn fork(parent: *mut Thread, child: *mut Thread) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        if on() && (*parent).eye.slot != 0 {
+            ordering(parent, |eye| eye.hand_on((*child).eye.clock()));
+            (*child).eye.settle(child, (*child).id);
+        }
+    }
+}
+
+/// The calling thread is this one from now on: a fiber, or one that ignores other things than before.
+///
+/// # Safety
+/// `thread` is the calling thread's.
+pub(crate) unsafe fn become_current(thread: *mut Thread) {
+    // SAFETY: the caller's promise.
+    sys::machine::set_moment_word(unsafe { (*thread).eye.mine });
+}
+
+/// The thread has ended.
+unsafe fn end(thread: *mut Thread, owner: (u32, bool)) {
+    // SAFETY: the calling thread's own state; what it had at hand is another's from here on.
+    unsafe {
+        let slot = (*thread).eye.slot;
+        let mut last = 0;
+        ordering(thread, |eye| last = eye.publish_end(owner, owner.0));
+        (*thread).eye.slot = 0;
+        sys::machine::set_moment_word(0);
+        slots::give(slot, last);
+        drop_thread(thread);
+    }
+}
+
+/// Gives back what an ended thread, or one that never began, has of the detector's.
+///
+/// # Safety
+/// `thread` is nobody's any more, or the calling thread's at its end.
+pub(crate) unsafe fn drop_thread(thread: *mut Thread) {
+    if on() {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let slot = (*thread).eye.slot;
+            if slot != 0 {
+                // It never began.
+                slots::give(slot, (*thread).eye.clock().get(slot));
+            }
+            block::bequeath((*thread).eye.blocks());
+            (*thread).eye.drop_all();
+        }
+    }
+}
+
+/// A block comes to life: its bytes have no past, and no object in it has.
+unsafe fn born(thread: *mut Thread, pc: usize, owner: (u32, bool), what: (u64, u64, BlockKind)) {
+    let (address, size, kind) = what;
+    if kind == BlockKind::Benign {
+        return report::benign(address, address.saturating_add(size));
+    }
+    let end = address.saturating_add(size);
+    object::in_range(address, end, |at| {
+        if let Some(_held) = atomic::hold(at as usize, owner) {
+            // SAFETY: the stripe is held.
+            unsafe { object::remove_near(at, address, end) };
+        }
+    });
+    // SAFETY: the calling thread's own state; the block is new, so nobody else uses it in order.
+    unsafe {
+        let outer = (*thread).busy;
+        (*thread).busy = outer.max(JUDGING);
+        compiler_fence(Ordering::SeqCst);
+        let fresh = kind != BlockKind::Heap;
+        shadow::clear(address as usize, size as usize, fresh, (*thread).eye.blocks());
+        match kind {
+            BlockKind::Heap | BlockKind::Mapping => {
+                let node = tree::child(Eye::node(thread), pc as u64);
+                let (address, size, kind) = (address as usize, size as usize, kind as u32);
+                shadow::note(&shadow::Noted { address, size, kind, node, thread: owner.0 });
+            }
+            BlockKind::ThreadLocal => (*thread).eye.set_thread_local(address, size),
+            BlockKind::Stack | BlockKind::Benign => {}
+        }
+        compiler_fence(Ordering::SeqCst);
+        (*thread).busy = outer;
+    }
+}
+
+/// A block's life ends: a write to all its bytes.
+unsafe fn died(thread: *mut Thread, pc: usize, what: (u64, u64, BlockKind)) {
+    let (address, size, kind) = what;
+    let noted = shadow::noted_at(address as usize).map_or(0, |noted| noted.size as u64);
+    let size = if size == 0 { noted } else { size };
+    if size == 0 {
+        return;
+    }
+    let access = Access { address, size, mode: Mode::Write, atomic: None, via: Via::Free };
+    // SAFETY: the calling thread's own state.
+    unsafe {
+        if kind != BlockKind::Mapping {
+            return judge(thread, &access, pc as u64);
+        }
+        shadow::touched(address as usize, size as usize, |start, size| {
+            judge_part(thread, &access, (start, start + size), pc as u64);
+        });
+        let outer = (*thread).busy;
+        (*thread).busy = outer.max(JUDGING);
+        compiler_fence(Ordering::SeqCst);
+        shadow::clear(address as usize, size as usize, true, (*thread).eye.blocks());
+        compiler_fence(Ordering::SeqCst);
+        (*thread).busy = outer;
+    }
+}
+
+/// An object is made or destroyed; its value, if it is an atomic, stays.
+fn forget(owner: (u32, bool), address: u64) {
+    if let Some(_held) = atomic::hold(address as usize, owner) {
+        // SAFETY: the stripe is held.
+        unsafe {
+            object::remove(address, |family| {
+                !matches!(family, object::Family::Atomic | object::Family::Thread)
+            })
+        };
+    }
+}
+
+/// Takes the detector's locks before a fork.
+pub(crate) fn lock_for_fork() {
+    report::lock_for_fork();
+    slots::lock_for_fork();
+    block::lock_for_fork();
+    pool::lock_for_fork();
+}
+
+/// Gives them back.
+pub(crate) fn unlock_after_fork() {
+    pool::unlock_after_fork();
+    block::unlock_after_fork();
+    slots::unlock_after_fork();
+    report::unlock_after_fork();
+}
+
+/// In a forked child, whose trace's file is open: nothing has happened yet, and no other thread is there.
+///
+/// # Safety
+/// `thread` is the calling thread's.
+pub(crate) unsafe fn in_child(thread: *mut Thread) {
+    if on() {
+        // SAFETY: the caller's promise.
+        unsafe {
+            shadow::forget_all();
+            slots::alone((*thread).eye.slot);
+            report::begin();
+            (*thread).eye.in_child();
+        }
+    }
+}

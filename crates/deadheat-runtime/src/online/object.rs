@@ -1,0 +1,251 @@
+//! Synchronisation objects: what each of them lets its next user see.
+//!
+//! An object is found by its address under the stripe of `hot::atomic` that also guards the atomic operations there, so
+//! that an operation and what it orders are one step.
+
+use core::cell::UnsafeCell;
+use core::ptr::null_mut;
+use core::sync::atomic::{AtomicU32, Ordering};
+
+use super::clock::Clock;
+use super::list::List;
+use super::pool;
+use crate::hot::atomic::{STRIPES, stripe};
+
+/// What kind of object. One address may hold one of each.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Family {
+    Lock,
+    Atomic,
+    Semaphore,
+    Once,
+    Annotation,
+    Condition,
+    Barrier,
+    /// An ended thread; its number is the address.
+    Thread,
+}
+
+/// One object.
+pub(crate) struct Object {
+    next: *mut Object,
+    address: u64,
+    family: Family,
+    /// Who published `written` last, if that is exactly what it knew: its slot, and the clock by which others can tell
+    /// whether they know it.
+    pub(crate) by: (u32, u64),
+    /// How often that thread had learned something by then.
+    pub(crate) version: u64,
+    /// What was published: for a lock, by the last holder in write mode.
+    pub(crate) written: Clock,
+    /// For a lock: what holders in read mode published since then.
+    pub(crate) read: Clock,
+    /// For a condition variable: who waits, and what was signalled since then.
+    pub(crate) waiters: List<(u32, *mut Clock)>,
+    /// For a barrier.
+    pub(crate) barrier: Barrier,
+}
+
+/// Who arrived at a barrier and who left it.
+pub(crate) struct Barrier {
+    /// The rounds that somebody has not left yet; the last is the one being gathered, if `open`.
+    pub(crate) rounds: List<Round>,
+    /// The number of the first of `rounds`.
+    pub(crate) first: u64,
+    pub(crate) open: bool,
+    pub(crate) inside: List<(u32, u64)>,
+}
+
+/// One round of a barrier.
+#[derive(Clone, Copy)]
+pub(crate) struct Round {
+    pub(crate) arrived: u32,
+    pub(crate) left: u32,
+    pub(crate) clock: *mut Clock,
+}
+
+/// A clock of its own memory that knows nothing.
+pub(crate) fn make_clock() -> *mut Clock {
+    let clock = pool::take(size_of::<Clock>()).cast::<Clock>();
+    // SAFETY: the memory is large enough and ours.
+    unsafe { clock.write(Clock::new()) };
+    clock
+}
+
+/// Gives it back.
+///
+/// # Safety
+/// It came from [`make_clock`], and nobody uses it any more.
+pub(crate) unsafe fn drop_clock(clock: *mut Clock) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        (*clock).drop_all();
+        pool::give(clock.cast(), size_of::<Clock>());
+    }
+}
+
+/// The objects of one stripe, touched while it is held.
+struct Bucket(UnsafeCell<*mut Object>);
+
+// SAFETY: touched while the stripe is held.
+unsafe impl Sync for Bucket {}
+
+static BUCKETS: [Bucket; STRIPES] = [const { Bucket(UnsafeCell::new(null_mut())) }; STRIPES];
+
+/// How many objects there are on pages, by the low bits of the page's number: most pages have none.
+static ON_PAGES: [AtomicU32; 1 << 16] = [const { AtomicU32::new(0) }; 1 << 16];
+const PAGE_LOG2: u32 = 12;
+
+fn on_page(address: u64) -> &'static AtomicU32 {
+    &ON_PAGES[(address >> PAGE_LOG2) as usize % ON_PAGES.len()]
+}
+
+/// The object at an address, if there is one.
+///
+/// # Safety
+/// The address's stripe is held.
+#[inline]
+pub(crate) unsafe fn find<'a>(address: u64, family: Family) -> Option<&'a mut Object> {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let mut at = *BUCKETS[stripe(address as usize)].0.get();
+        while !at.is_null() {
+            if (*at).address == address && (*at).family == family {
+                return Some(&mut *at);
+            }
+            at = (*at).next;
+        }
+    }
+    None
+}
+
+/// The object at an address, made if need be.
+///
+/// # Safety
+/// The address's stripe is held.
+#[inline]
+pub(crate) unsafe fn get<'a>(address: u64, family: Family) -> &'a mut Object {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match find(address, family) {
+            Some(object) => object,
+            None => make(address, family),
+        }
+    }
+}
+
+#[cold]
+unsafe fn make<'a>(address: u64, family: Family) -> &'a mut Object {
+    on_page(address).fetch_add(1, Ordering::Relaxed);
+    let object = pool::take(size_of::<Object>()).cast::<Object>();
+    let barrier = Barrier { rounds: List::new(), first: 0, open: false, inside: List::new() };
+    let (written, read, waiters) = (Clock::new(), Clock::new(), List::new());
+    // SAFETY: the caller's promise; the memory is ours.
+    unsafe {
+        let bucket = BUCKETS[stripe(address as usize)].0.get();
+        let next = *bucket;
+        object.write(Object {
+            next,
+            address,
+            family,
+            by: (0, 0),
+            version: 0,
+            written,
+            read,
+            waiters,
+            barrier,
+        });
+        *bucket = object;
+        &mut *object
+    }
+}
+
+/// Takes out the objects at an address that `which` names.
+///
+/// # Safety
+/// The address's stripe is held.
+pub(crate) unsafe fn remove(address: u64, which: impl Fn(Family) -> bool) {
+    // SAFETY: the caller's promise; what is taken out is nobody's.
+    unsafe {
+        let mut link = BUCKETS[stripe(address as usize)].0.get();
+        while !(*link).is_null() {
+            let object = *link;
+            if (*object).address == address && which((*object).family) {
+                *link = (*object).next;
+                on_page(address).fetch_sub(1, Ordering::Relaxed);
+                drop_object(object);
+            } else {
+                link = &raw mut (*object).next;
+            }
+        }
+    }
+}
+
+unsafe fn drop_object(object: *mut Object) {
+    // SAFETY: it is in no bucket any more.
+    unsafe {
+        let state = &mut *object;
+        state.written.drop_all();
+        state.read.drop_all();
+        state.waiters.iter().for_each(|waiter| drop_clock(waiter.1));
+        state.waiters.drop_all();
+        state.barrier.rounds.iter().for_each(|round| drop_clock(round.clock));
+        state.barrier.rounds.drop_all();
+        state.barrier.inside.drop_all();
+        pool::give(object.cast(), size_of::<Object>());
+    }
+}
+
+/// Calls `each` with every address in a range that may hold an object.
+pub(crate) fn in_range(start: u64, end: u64, mut each: impl FnMut(u64)) {
+    let mut at = start;
+    while at < end {
+        let next = ((at >> PAGE_LOG2) + 1) << PAGE_LOG2;
+        if on_page(at).load(Ordering::Relaxed) != 0 {
+            in_page(at, next.min(end), &mut each);
+        }
+        at = next;
+    }
+}
+
+fn in_page(start: u64, end: u64, each: &mut impl FnMut(u64)) {
+    const STEP: u64 = 16;
+    let mut at = start & !(STEP - 1);
+    while at < end {
+        // SAFETY: only whether the bucket is empty; an object that comes meanwhile is of the new life.
+        if !unsafe { BUCKETS[stripe(at as usize)].0.get().read_volatile() }.is_null() {
+            each(at);
+        }
+        at += STEP;
+    }
+}
+
+/// Takes out all objects whose addresses are in a range that is within 16 bytes from `at`, and in `start..end`.
+///
+/// # Safety
+/// The stripe of `at` is held.
+pub(crate) unsafe fn remove_near(at: u64, start: u64, end: u64) {
+    for address in at.max(start)..(at + 16).min(end) {
+        // SAFETY: these addresses share the stripe.
+        unsafe {
+            if has(address) {
+                remove(address, |family| family != Family::Thread);
+            }
+        }
+    }
+}
+
+unsafe fn has(address: u64) -> bool {
+    // SAFETY: the caller holds the stripe.
+    unsafe {
+        let mut at = *BUCKETS[stripe(address as usize)].0.get();
+        while !at.is_null() {
+            if (*at).address == address {
+                return true;
+            }
+            at = (*at).next;
+        }
+    }
+    false
+}

@@ -1,0 +1,361 @@
+//! The happens-before order, as it grows event by event: the rules of the offline analysis, with the same
+//! names. (`deadheat_detect::clock::order` says what they are, and a test holds the two together.)
+//!
+//! A thread's clock in its own slot is that of its last moment with an access. Its present moment is one later, and
+//! a release begins a new one if the present one had an access, or the thread learned something in it: so whoever knows a
+//! slot's clock knows all that its thread knew when it published it.
+
+use deadheat_core::access::{Access, MemoryOrder};
+use deadheat_core::event::{LockMode, SyncKind};
+use deadheat_core::race::HeldLock;
+
+use super::clock::Clock;
+use super::eye::Eye;
+use super::object::{self, Family, Object, Round};
+use super::slots;
+use crate::hot::atomic;
+
+/// The family of a kind; `None` for condition variables, which work otherwise.
+const fn family(kind: SyncKind) -> Option<Family> {
+    match kind {
+        SyncKind::Condition | SyncKind::ConditionAll => None,
+        SyncKind::Semaphore => Some(Family::Semaphore),
+        SyncKind::Once => Some(Family::Once),
+        SyncKind::Annotation => Some(Family::Annotation),
+    }
+}
+
+impl Eye {
+    /// Learns what another clock knows.
+    #[inline]
+    fn learn(&mut self, clock: &Clock) {
+        if clock.width() > self.clock.width() {
+            // Other threads may ask what this one knows while its memory changes place.
+            slots::alone_with(|| self.clock.widen(clock.width()));
+        }
+        if self.clock.join(clock) {
+            self.version += 1;
+            self.changed = true;
+        }
+    }
+
+    /// Learns what an object published, unless it is known already.
+    #[inline]
+    fn learn_from(&mut self, object: &Object) {
+        let (slot, clock) = object.by;
+        if slot == 0 || slot != self.slot && self.clock.get(slot) < clock {
+            self.learn(&object.written);
+        }
+    }
+
+    /// Publishes all that is known to an object that shows nothing else.
+    #[inline]
+    fn publish_to(&mut self, object: &mut Object) {
+        let now = self.tell();
+        if object.by.0 == self.slot && object.version == self.version {
+            object.written.set(self.slot, now);
+        } else {
+            object.written.assign(&self.clock);
+            object.version = self.version;
+        }
+        object.by = (self.slot, now);
+        self.begin_moment();
+    }
+
+    /// The own clock as it is published, after which [`Self::begin_moment`] is due.
+    #[inline]
+    fn tell(&mut self) -> u64 {
+        if self.used() {
+            self.clock.set(self.slot, self.now());
+        }
+        self.clock.get(self.slot)
+    }
+
+    /// The thread now holds a lock.
+    pub(super) fn acquire(&mut self, owner: (u32, bool), lock: u64, mode: LockMode) {
+        self.take_lock(lock, mode);
+        let Some(_held) = atomic::hold(lock as usize, owner) else { return };
+        // SAFETY: the stripe is held.
+        let object = unsafe { object::get(lock, Family::Lock) };
+        self.learn_from(object);
+        if mode == LockMode::Write && !object.read.is_empty() {
+            self.learn(&object.read);
+        }
+    }
+
+    /// The thread gives a lock back. `mode` counts only if it was never seen taking it.
+    pub(super) fn release(&mut self, owner: (u32, bool), lock: u64, mode: LockMode) {
+        let mode = self.give_lock(lock).unwrap_or(mode);
+        let Some(_held) = atomic::hold(lock as usize, owner) else { return };
+        // SAFETY: the stripe is held.
+        let object = unsafe { object::get(lock, Family::Lock) };
+        match mode {
+            LockMode::Write => {
+                self.publish_to(object);
+                object.read.clear();
+            }
+            LockMode::Read => {
+                self.tell();
+                object.read.join(&self.clock);
+                self.begin_moment();
+            }
+        }
+    }
+
+    fn take_lock(&mut self, lock: u64, mode: LockMode) {
+        self.relocked = true;
+        if let Some(at) = self.held.iter().rposition(|held| held.lock == lock) {
+            self.depths[at] += 1;
+            return;
+        }
+        self.held.push(HeldLock { lock, mode });
+        self.depths.push(1);
+    }
+
+    fn give_lock(&mut self, lock: u64) -> Option<LockMode> {
+        self.relocked = true;
+        let at = self.held.iter().rposition(|held| held.lock == lock)?;
+        let mode = self.held[at].mode;
+        if self.depths[at] > 1 {
+            self.depths[at] -= 1;
+        } else {
+            self.held.remove(at);
+            self.depths.remove(at);
+        }
+        Some(mode)
+    }
+
+    /// The thread ends; `id` is its number.
+    pub(super) fn publish_end(&mut self, owner: (u32, bool), id: u32) -> u64 {
+        let last = self.tell();
+        let address = thread_address(id);
+        if let Some(_held) = atomic::hold(address as usize, owner) {
+            // SAFETY: the stripe is held.
+            unsafe { object::get(address, Family::Thread) }.written.assign(&self.clock);
+        }
+        last
+    }
+
+    /// The thread has seen another end.
+    pub(super) fn join(&mut self, owner: (u32, bool), id: u32) {
+        let address = thread_address(id);
+        let Some(_held) = atomic::hold(address as usize, owner) else { return };
+        // SAFETY: the stripe is held.
+        unsafe {
+            if let Some(object) = object::find(address, Family::Thread) {
+                self.learn(&object.written);
+                object::remove(address, |family| family == Family::Thread);
+            }
+        }
+    }
+
+    /// What a thread that this one creates knows at first.
+    pub(super) fn hand_on(&mut self, child: &mut Clock) {
+        self.tell();
+        child.assign(&self.clock);
+        self.begin_moment();
+    }
+
+    /// The thread wakes waiters or publishes what it did.
+    pub(super) fn signal(&mut self, owner: (u32, bool), address: u64, kind: SyncKind) {
+        let Some(_held) = atomic::hold(address as usize, owner) else { return };
+        self.tell();
+        // SAFETY: the stripe is held; a waiter's clock lives as long as it waits.
+        unsafe {
+            match family(kind) {
+                Some(family) => {
+                    object::get(address, family).written.join(&self.clock);
+                }
+                None => {
+                    let Some(object) = object::find(address, Family::Condition) else { return };
+                    object.waiters.iter().for_each(|waiter| {
+                        (*waiter.1).join(&self.clock);
+                    });
+                    if object.waiters.is_empty() {
+                        return;
+                    }
+                }
+            }
+        }
+        self.begin_moment();
+    }
+
+    /// The thread begins to wait.
+    pub(super) fn begin_wait(&mut self, owner: (u32, bool), id: u32, address: u64, kind: SyncKind) {
+        if family(kind).is_some() {
+            return;
+        }
+        let Some(_held) = atomic::hold(address as usize, owner) else { return };
+        // SAFETY: the stripe is held.
+        let waiters = unsafe { &mut object::get(address, Family::Condition).waiters };
+        match waiters.iter().find(|waiter| waiter.0 == id) {
+            // SAFETY: its clock lives.
+            Some(waiter) => unsafe { (*waiter.1).clear() },
+            None => waiters.push((id, object::make_clock())),
+        }
+    }
+
+    /// The thread's wait is over.
+    pub(super) fn end_wait(&mut self, owner: (u32, bool), id: u32, address: u64, wait: (SyncKind, bool)) {
+        let (kind, woken) = wait;
+        let Some(_held) = atomic::hold(address as usize, owner) else { return };
+        // SAFETY: the stripe is held; the waiter's clock is its own.
+        unsafe {
+            match family(kind) {
+                Some(family) if woken => {
+                    if let Some(object) = object::find(address, family) {
+                        self.learn(&object.written);
+                    }
+                }
+                Some(_) => {}
+                None => {
+                    let Some(object) = object::find(address, Family::Condition) else { return };
+                    let Some(at) = object.waiters.iter().position(|waiter| waiter.0 == id) else { return };
+                    let (_, seen) = object.waiters.swap_remove(at);
+                    if woken {
+                        self.learn(&*seen);
+                    }
+                    object::drop_clock(seen);
+                }
+            }
+        }
+    }
+
+    /// The thread arrives at a barrier that waits for `count`.
+    pub(super) fn arrive(&mut self, owner: (u32, bool), id: u32, address: u64, count: u32) {
+        let Some(_held) = atomic::hold(address as usize, owner) else { return };
+        self.tell();
+        // SAFETY: the stripe is held.
+        let barrier = unsafe { &mut object::get(address, Family::Barrier).barrier };
+        if !barrier.open {
+            barrier.rounds.push(Round { arrived: 0, left: 0, clock: object::make_clock() });
+            barrier.open = true;
+        }
+        let last = barrier.rounds.len() - 1;
+        let round = &mut barrier.rounds[last];
+        round.arrived += 1;
+        // SAFETY: a round's clock lives as long as the round.
+        unsafe { (*round.clock).join(&self.clock) };
+        barrier.open = count == 0 || round.arrived < count;
+        let number = barrier.first + last as u64;
+        if let Some(at) = barrier.inside.iter().position(|inside| inside.0 == id) {
+            let (_, earlier) = barrier.inside.swap_remove(at);
+            leave_round(barrier, earlier);
+        }
+        barrier.inside.push((id, number));
+        self.begin_moment();
+    }
+
+    /// The thread leaves a barrier.
+    pub(super) fn leave(&mut self, owner: (u32, bool), id: u32, address: u64) {
+        let Some(_held) = atomic::hold(address as usize, owner) else { return };
+        // SAFETY: the stripe is held.
+        let Some(object) = (unsafe { object::find(address, Family::Barrier) }) else { return };
+        let barrier = &mut object.barrier;
+        let Some(at) = barrier.inside.iter().position(|inside| inside.0 == id) else { return };
+        let (_, number) = barrier.inside.swap_remove(at);
+        let at = (number - barrier.first) as usize;
+        if let Some(round) = barrier.rounds.get(at) {
+            // SAFETY: a round's clock lives as long as the round.
+            self.learn(unsafe { &*round.clock });
+        }
+        if at + 1 == barrier.rounds.len() {
+            barrier.open = false;
+        }
+        leave_round(barrier, number);
+    }
+
+    /// The thread passes a fence.
+    pub(super) fn fence(&mut self, order: MemoryOrder) {
+        if order.acquires() {
+            let loaded = core::mem::replace(&mut self.loaded, Clock::new());
+            self.learn(&loaded);
+            self.loaded = loaded;
+        }
+        if order.releases() {
+            self.tell();
+            self.released.assign(&self.clock);
+            self.begin_moment();
+        }
+    }
+
+    /// What an atomic access learns, before it is judged. The stripe is held.
+    #[inline]
+    pub(super) fn atomic_learns(&mut self, access: &Access, order: MemoryOrder) {
+        if !access.mode.reads() {
+            return;
+        }
+        // SAFETY: the stripe is held.
+        let Some(object) = (unsafe { object::find(access.address, Family::Atomic) }) else { return };
+        if order.acquires() {
+            self.learn_from(object);
+        } else {
+            self.loaded.join(&object.written);
+        }
+    }
+
+    /// What an atomic access publishes, after it was judged. The stripe is held.
+    #[inline]
+    pub(super) fn atomic_publishes(&mut self, access: &Access, order: MemoryOrder) {
+        if !access.mode.writes() {
+            return;
+        }
+        let continues = access.mode.reads();
+        if !order.releases() && self.released.is_empty() {
+            if !continues {
+                silence(access.address);
+            }
+            return;
+        }
+        // SAFETY: the stripe is held.
+        let object = unsafe { object::get(access.address, Family::Atomic) };
+        let known =
+            object.by.0 != 0 && (object.by.0 == self.slot || self.clock.get(object.by.0) >= object.by.1);
+        if !order.releases() {
+            object.by = (0, 0);
+            if continues {
+                object.written.join(&self.released);
+            } else {
+                object.written.assign(&self.released);
+            }
+        } else if !continues || known || object.written.is_empty() {
+            // What the object shows is known to this thread: all that it knows is all that is to be shown.
+            self.publish_to(object);
+        } else {
+            self.tell();
+            object.by = (0, 0);
+            object.written.join(&self.clock);
+            self.begin_moment();
+        }
+    }
+}
+
+/// A store that publishes nothing ends what the atomic at an address showed. Its stripe is held.
+pub(super) fn silence(address: u64) {
+    // SAFETY: the stripe is held.
+    if let Some(object) = unsafe { object::find(address, Family::Atomic) } {
+        object.written.clear();
+        object.by = (0, 0);
+    }
+}
+
+/// Under which address an ended thread is kept.
+fn thread_address(id: u32) -> u64 {
+    u64::from(id) << 4
+}
+
+fn leave_round(barrier: &mut object::Barrier, number: u64) {
+    let at = (number - barrier.first) as usize;
+    if let Some(round) = barrier.rounds.get_mut(at) {
+        round.left += 1;
+    }
+    while let Some(round) = barrier.rounds.first()
+        && round.left >= round.arrived
+        && (barrier.rounds.len() > 1 || !barrier.open)
+    {
+        // SAFETY: nobody is in the round any more.
+        unsafe { object::drop_clock(round.clock) };
+        barrier.rounds.remove(0);
+        barrier.first += 1;
+    }
+}

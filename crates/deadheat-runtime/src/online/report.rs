@@ -1,0 +1,349 @@
+//! Races are written down as they are found: into blocks of the trace's file.
+//!
+//! Invariant: a pair of places in its calls is written once; further meetings are counted in its record.
+
+use core::cell::UnsafeCell;
+use core::ptr::null_mut;
+use core::sync::atomic::{AtomicU64, Ordering};
+
+use deadheat_core::access::Access;
+use deadheat_core::event::BlockKind;
+use deadheat_core::race::HeldLock;
+use deadheat_core::wire::{block as wire_block, flag, race};
+
+use super::eye::Eye;
+use super::history::{Site, Wanted};
+use super::list::List;
+use super::shadow::{self, Noted};
+use super::word::{self, GRANULE};
+use super::{slots, tree};
+use crate::cold::block::{self, Label};
+use crate::cold::lock::Lock;
+use crate::hot::thread::Thread;
+
+/// Calls that are written of a stack: the innermost.
+const MOST_CALLS: usize = 1024;
+/// Locks that are written of a side.
+const MOST_LOCKS: usize = 64;
+/// Words of the longest record.
+const MOST_WORDS: usize = 16 + (3 + 2 * MOST_LOCKS) * (MOST_CALLS + 16);
+/// Size of a block of records.
+const BLOCK: usize = 64 << 10;
+/// Pairs that are told apart.
+const PAIRS: usize = 1 << 15;
+
+/// The process's races so far.
+struct Report {
+    lock: Lock,
+    inner: UnsafeCell<Inner>,
+}
+
+struct Inner {
+    /// The block that is written to, how much of it is used, and its size.
+    block: *mut u8,
+    used: usize,
+    size: usize,
+    sequence: u32,
+    /// By pair: what it is, and where its count is.
+    pairs: *mut [(u64, *mut u64); PAIRS],
+    /// Where a record is put together.
+    words: *mut [u64; MOST_WORDS],
+    len: usize,
+    benign: List<(u64, u64)>,
+}
+
+// SAFETY: `inner` is touched under `lock` alone.
+unsafe impl Sync for Report {}
+
+static REPORT: Report = Report {
+    lock: Lock::new(),
+    inner: UnsafeCell::new(Inner {
+        block: null_mut(),
+        used: 0,
+        size: 0,
+        sequence: 0,
+        pairs: null_mut(),
+        words: null_mut(),
+        len: 0,
+        benign: List::new(),
+    }),
+};
+
+fn with<R>(body: impl FnOnce(&mut Inner) -> R) -> R {
+    // SAFETY: under the lock.
+    REPORT.lock.with(|| body(unsafe { &mut *REPORT.inner.get() }))
+}
+
+/// Notes in the file that races are looked for in this run.
+pub(crate) fn begin() {
+    block::flags(block::header_page()).fetch_or(flag::DETECTED, Ordering::Relaxed);
+    with(|inner| {
+        (inner.block, inner.used, inner.size, inner.sequence) = (null_mut(), 0, 0, 0);
+        if inner.pairs.is_null() {
+            inner.pairs = super::pool::map(size_of::<[(u64, *mut u64); PAIRS]>()).cast();
+            inner.words = super::pool::map(size_of::<[u64; MOST_WORDS]>()).cast();
+        } else {
+            // SAFETY: the table is the runtime's own.
+            unsafe { crate::sys::forget_pages(inner.pairs.cast(), size_of::<[(u64, *mut u64); PAIRS]>()) };
+        }
+    });
+}
+
+/// Notes in the file that a thread made an access that was seen.
+pub(crate) fn accessed() {
+    let page = block::header_page();
+    if !page.is_null() {
+        block::flags(page).fetch_or(flag::ACCESSED, Ordering::Relaxed);
+    }
+}
+
+/// Races on these bytes are not told.
+pub(crate) fn benign(start: u64, end: u64) {
+    with(|inner| inner.benign.push((start, end)));
+}
+
+/// One side of a race.
+struct Side<'a> {
+    thread: u32,
+    clock: u64,
+    /// Nothing is known of the other thread's access any more but what its word says.
+    known: bool,
+    access: Access,
+    pc: u64,
+    node: u32,
+    locks: &'a [HeldLock],
+}
+
+/// An access of the calling thread, as it is told.
+#[derive(Clone, Copy)]
+pub(crate) struct Mine<'a> {
+    pub(crate) access: &'a Access,
+    pub(crate) pc: u64,
+    /// Its word in the cell.
+    pub(crate) word: u64,
+    /// The address of the cell's first byte.
+    pub(crate) granule: u64,
+}
+
+/// The calling thread's access races with the one that `other` stands for.
+///
+/// # Safety
+/// `thread` is the calling thread's.
+#[cold]
+#[inline(never)]
+pub(crate) unsafe fn found(thread: *mut Thread, mine: Mine<'_>, other: u64) {
+    let common = mine.word & other & word::BYTES;
+    let start = mine.granule + u64::from(common.trailing_zeros());
+    let end = mine.granule + GRANULE as u64 - u64::from((common as u8).leading_zeros());
+    // SAFETY: the caller's promise.
+    let (id, eye) = unsafe { ((*thread).id, &(*thread).eye) };
+    // SAFETY: as above.
+    let node = unsafe { Eye::node(thread) };
+    let later = Side {
+        thread: id,
+        clock: eye.now(),
+        known: true,
+        access: *mine.access,
+        pc: mine.pc,
+        node,
+        locks: &eye.held,
+    };
+    let history = slots::history(word::slot(other));
+    if history.is_null() {
+        return;
+    }
+    // SAFETY: histories stay mapped.
+    let history = unsafe { &*history };
+    let clock = word::clock(other);
+    let (writes, atomic) = (other & word::WRITE != 0, other & word::ATOMIC != 0);
+    let site = history.find(&Wanted { clock, writes, atomic, start, end });
+    let Some(owner) = history.owner(clock) else { return };
+    let mut earlier = Side {
+        thread: owner,
+        clock,
+        known: false,
+        access: of_word(other, start, end),
+        pc: 0,
+        node: 0,
+        locks: &[],
+    };
+    if let Some(Site { access, pc, node, locks }) = &site {
+        earlier = Side { known: true, access: *access, pc: *pc, node: *node, locks, ..earlier };
+    }
+    with(|inner| inner.race(&earlier, &later, start));
+    if let Some(mut site) = site {
+        site.locks.drop_all();
+    }
+}
+
+/// What a word says of its access.
+fn of_word(word: u64, start: u64, end: u64) -> Access {
+    use deadheat_core::access::{MemoryOrder, Mode, Via};
+    let mode = if word & word::WRITE != 0 { Mode::Write } else { Mode::Read };
+    let atomic = (word & word::ATOMIC != 0).then_some(MemoryOrder::Relaxed);
+    Access { address: start, size: end - start, mode, atomic, via: Via::Code }
+}
+
+impl Inner {
+    fn race(&mut self, earlier: &Side<'_>, later: &Side<'_>, address: u64) {
+        if self.pairs.is_null() || self.benign.iter().any(|range| (range.0..range.1).contains(&address)) {
+            return;
+        }
+        let pair = key(earlier, later);
+        // SAFETY: the table is mapped; a count lies in a block that stays mapped.
+        unsafe {
+            let mut at = pair as usize % PAIRS;
+            for _ in 0..PAIRS {
+                let row = &mut (*self.pairs)[at];
+                if row.0 == pair {
+                    if !row.1.is_null() {
+                        let times = AtomicU64::from_ptr(row.1);
+                        times.store(times.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+                    }
+                    return;
+                }
+                if row.0 == 0 {
+                    self.put_together(earlier, later, address);
+                    *row = (pair, self.write());
+                    return;
+                }
+                at = (at + 1) % PAIRS;
+            }
+        }
+    }
+
+    fn push(&mut self, word: u64) {
+        if self.len < MOST_WORDS {
+            // SAFETY: the words are mapped, and this is within them.
+            unsafe { (*self.words)[self.len] = word };
+            self.len += 1;
+        }
+    }
+
+    fn put_together(&mut self, earlier: &Side<'_>, later: &Side<'_>, address: u64) {
+        self.len = 0;
+        self.push(0);
+        self.push(1);
+        self.push(address);
+        self.side(earlier);
+        self.side(later);
+        self.block(block_of(address));
+        let words = self.len as u64;
+        // SAFETY: the words are mapped.
+        unsafe { (*self.words)[0] = words | race::RACE << 32 };
+    }
+
+    fn side(&mut self, side: &Side<'_>) {
+        let Access { address, size, mode, atomic, via } = side.access;
+        let mut flags = mode as u64 | (via as u64) << race::VIA_SHIFT;
+        if let Some(order) = atomic {
+            flags |= race::ATOMIC | (order as u64) << race::ORDER_SHIFT;
+        }
+        if side.known {
+            flags |= race::SITE;
+        }
+        self.push(u64::from(side.thread) | flags << 32);
+        self.push(address);
+        self.push(size);
+        self.push(side.pc);
+        self.push(side.clock);
+        let counts = self.len;
+        self.push(0);
+        let calls = self.calls(side.node);
+        let locks = &side.locks[..side.locks.len().min(MOST_LOCKS)];
+        for held in locks {
+            self.push(held.lock);
+            self.push(held.mode as u64);
+            self.block(block_of(held.lock));
+        }
+        // SAFETY: the words are mapped.
+        unsafe { (*self.words)[counts] = calls as u64 | (locks.len() as u64) << 32 };
+    }
+
+    /// The calls that lead to a node, the outermost first; gives how many.
+    fn calls(&mut self, node: u32) -> usize {
+        let begin = self.len;
+        tree::calls(node).take(MOST_CALLS).for_each(|call| self.push(call));
+        // SAFETY: the words are mapped, and filled up to `len`.
+        unsafe { (&mut (*self.words))[begin..self.len].reverse() };
+        self.len - begin
+    }
+
+    fn block(&mut self, block: Option<(BlockKind, Noted)>) {
+        let (kind, noted) = match block {
+            Some((kind, noted)) => (kind as u32, noted),
+            None => (race::NO_BLOCK, Noted { address: 0, size: 0, kind: 0, node: 0, thread: 0 }),
+        };
+        self.push(u64::from(kind) | u64::from(noted.thread) << 32);
+        self.push(noted.address as u64);
+        self.push(noted.size as u64);
+        let pc = self.len;
+        self.push(0);
+        self.push(0);
+        let mut calls = tree::calls(noted.node);
+        let place = calls.next().unwrap_or(0);
+        drop(calls);
+        let mut count = self.calls(noted.node);
+        if count > 0 {
+            // The innermost is the place of the allocation itself.
+            self.len -= 1;
+            count -= 1;
+        }
+        // SAFETY: the words are mapped.
+        unsafe {
+            (*self.words)[pc] = place;
+            (*self.words)[pc + 1] = count as u64;
+        }
+    }
+
+    /// Writes the record into the file; gives where its count is, or null if there is no space.
+    fn write(&mut self) -> *mut u64 {
+        let bytes = self.len * size_of::<u64>();
+        if self.size - self.used < bytes + size_of::<u64>() {
+            let size = BLOCK.max((wire_block::HEADER + bytes + size_of::<u64>()).next_multiple_of(4096));
+            let label =
+                Label { kind: wire_block::RACES, stream: 0, thread: 0, sequence: self.sequence, used: 0 };
+            let Some(taken) = block::take(size, &label) else { return null_mut() };
+            (self.block, self.used, self.size) = (taken.start, wire_block::HEADER, taken.size);
+            self.sequence += 1;
+        }
+        // SAFETY: the block has room; its field for the bytes used is aligned.
+        unsafe {
+            let at = self.block.add(self.used).cast::<u64>();
+            core::ptr::copy_nonoverlapping((&raw const (*self.words)).cast(), at, self.len);
+            self.used += bytes;
+            let used = AtomicU64::from_ptr(self.block.add(wire_block::USED).cast());
+            used.store((self.used - wire_block::HEADER) as u64, Ordering::Release);
+            at.add(race::TIMES)
+        }
+    }
+}
+
+/// What tells two pairs apart: never 0.
+fn key(earlier: &Side<'_>, later: &Side<'_>) -> u64 {
+    let of = |side: &Side<'_>| {
+        let kind = side.access.mode as u64 | u64::from(side.access.atomic.is_some()) << 2;
+        let way = side.pc ^ u64::from(side.node) << 36 ^ kind << 60;
+        way.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29).wrapping_mul(0xbf58_476d_1ce4_e5b9)
+    };
+    (of(earlier) ^ of(later).rotate_left(1)).max(1)
+}
+
+/// The block that holds an address: a thread's storage or stack, a heap block or a mapping.
+fn block_of(address: u64) -> Option<(BlockKind, Noted)> {
+    slots::storage_of(address).or_else(|| {
+        let noted = shadow::noted_around(address as usize)?;
+        let kind = if noted.kind == BlockKind::Heap as u32 { BlockKind::Heap } else { BlockKind::Mapping };
+        Some((kind, noted))
+    })
+}
+
+/// Takes the lock for a fork.
+pub(crate) fn lock_for_fork() {
+    REPORT.lock.acquire();
+}
+
+/// Gives the lock back after a fork.
+pub(crate) fn unlock_after_fork() {
+    REPORT.lock.release();
+}

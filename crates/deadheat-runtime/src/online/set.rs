@@ -1,0 +1,150 @@
+//! A set of remembered accesses, which threads change without a lock.
+//!
+//! A cell is a set of two words, a [block](super::block) one of more. Who accesses first *publishes*: puts its word
+//! into the set by a compare-and-swap, into the place of nothing or of a word that it makes up for. Then it *looks* at
+//! all others and judges them.
+//!
+//! **None is missed.** Of two threads that access at once each publishes by a locked operation before it looks, so
+//! one of them at least sees the other. A word goes only when the word that takes its place is ordered behind it,
+//! covers its bytes and conflicts with whatever it conflicted with, or when every thread knows it; so whoever would have raced with the old word
+//! races with the new one, or with its thread, which looks after it published and then sees the other. Nothing else is forgotten: a
+//! set without room is replaced by a larger one.
+//!
+//! Checked by a model checker in `tests/model.rs` and against a brute-force oracle in `tests/shadow.rs`.
+
+use super::word::{
+    ATOMIC, SEALED, conflict, covers, is_special, makes_up_for, outdoes, same_kind, same_moment, slot,
+};
+use crate::sys::primitive::{AtomicU64, Ordering, fence_after_locked};
+
+/// What a thread knows of the others' past.
+pub(crate) trait Seen {
+    /// Whether an access happened before what the thread does now.
+    fn ordered(&self, word: u64) -> bool;
+
+    /// Whether every thread knows that it happened, so that nothing will race with it any more.
+    fn forgettable(&self, word: u64) -> bool {
+        let _ = word;
+        false
+    }
+}
+
+/// Why an access could not be dealt with in this set.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Not {
+    /// No word can go, and none is free.
+    Full,
+    /// The set is being replaced, or was.
+    Sealed,
+}
+
+/// Where a word can go, the best first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Room {
+    /// It is there: the same moment and kind, perhaps with fewer bytes.
+    Joined,
+    /// In the place of one that it makes up for.
+    Outdone,
+    Free,
+    /// In the place of one that nothing can race with.
+    Forgotten,
+    /// In the place of one that another of the set makes up for.
+    Stale,
+}
+
+/// Puts `mine` into the set. Does nothing if a word of the same moment stands for it already: `Ok(false)`.
+pub(crate) fn publish(set: &[AtomicU64], mine: u64, seen: &impl Seen) -> Result<bool, Not> {
+    loop {
+        let mut best: Option<(Room, usize, u64, u64)> = None;
+        for (at, place) in set.iter().enumerate() {
+            let word = place.load(Ordering::Acquire);
+            let (room, new) = if word == 0 {
+                (Room::Free, mine)
+            } else if is_special(word) {
+                return Err(Not::Sealed);
+            } else if same_moment(word, mine) && covers(word, mine) && outdoes(word, mine) {
+                return Ok(false);
+            } else if same_kind(word, mine) {
+                (Room::Joined, word | mine)
+            } else if covers(mine, word) && outdoes(mine, word) && seen.ordered(word) {
+                (Room::Outdone, mine)
+            } else if seen.forgettable(word) {
+                (Room::Forgotten, mine)
+            } else {
+                continue;
+            };
+            if best.is_none_or(|(other, ..)| room < other) {
+                best = Some((room, at, word, new));
+            }
+        }
+        let best = best.or_else(|| stale(set).map(|(at, word)| (Room::Stale, at, word, mine)));
+        let Some((_, at, old, new)) = best else { return Err(Not::Full) };
+        if set[at].compare_exchange(old, new, Ordering::SeqCst, Ordering::Relaxed).is_ok() {
+            fence_after_locked();
+            return Ok(true);
+        }
+    }
+}
+
+/// A word that another of the set makes up for.
+#[cold]
+fn stale(set: &[AtomicU64]) -> Option<(usize, u64)> {
+    let words = || set.iter().map(|place| place.load(Ordering::Acquire)).enumerate();
+    let stale =
+        |at, word| words().any(|(other, by)| other != at && !is_special(by) && makes_up_for(by, word));
+    words().find(|&(at, word)| word != 0 && !is_special(word) && stale(at, word))
+}
+
+/// Looks at all words but those of the own slot, and gives each that races with `mine` to `race`.
+pub(crate) fn look(
+    set: &[AtomicU64],
+    mine: u64,
+    seen: &impl Seen,
+    mut race: impl FnMut(u64),
+) -> Result<(), Not> {
+    for place in set {
+        let word = place.load(Ordering::SeqCst);
+        if word == 0 {
+            continue;
+        }
+        if is_special(word) {
+            return Err(Not::Sealed);
+        }
+        if slot(word) != slot(mine) && conflict(word, mine) && !seen.ordered(word) {
+            race(word);
+        }
+    }
+    Ok(())
+}
+
+/// Takes all words out of a set for good and hands those that are still needed to `keep`.
+pub(crate) fn seal(set: &[AtomicU64], mut keep: impl FnMut(u64)) {
+    while let Some((at, word)) = stale(set) {
+        // What goes here has a word that makes up for it; if it changes meanwhile it is looked at again.
+        let _ = set[at].compare_exchange(word, 0, Ordering::SeqCst, Ordering::Relaxed);
+    }
+    for place in set {
+        let word = place.swap(SEALED, Ordering::SeqCst);
+        if word != 0 && !is_special(word) {
+            keep(word);
+        }
+    }
+}
+
+/// Whether the set holds an atomic access.
+pub(crate) fn has_atomic(set: &[AtomicU64]) -> bool {
+    set.iter().any(|place| {
+        let word = place.load(Ordering::Relaxed);
+        word & ATOMIC != 0 && !is_special(word)
+    })
+}
+
+/// Whether a word of a cell stands for `mine` already: one of the same moment that covers and outdoes it. (A cell with
+/// a block is asked in [`publish`].)
+#[inline]
+pub(crate) fn stands(set: &[AtomicU64], mine: u64) -> bool {
+    set.iter().any(|place| {
+        let word = place.load(Ordering::Acquire);
+        same_moment(word, mine) && covers(word, mine) && outdoes(word, mine)
+    })
+}

@@ -1,0 +1,255 @@
+//! Where the cells are: sixteen bytes for eight, mapped as the program touches its memory.
+//!
+//! The address space is cut into regions of 64 MiB. A table gives for each region what to add to twice an address to come to its
+//! cell; it holds for all addresses, wherever the program's memory lies, and two addresses never share a cell.
+
+use core::sync::atomic::{AtomicU64 as Word, AtomicUsize, Ordering};
+
+use super::block::{self, Blocks};
+use super::word::GRANULE;
+use crate::sys;
+use crate::sys::primitive::AtomicU64;
+
+/// log2 of a region's size.
+pub(crate) const REGION_LOG2: u32 = 26;
+const REGION: usize = 1 << REGION_LOG2;
+/// Regions of the program's half of the address space.
+pub(crate) const REGIONS: usize = 1 << (47 - REGION_LOG2);
+/// Bytes of shadow for one byte.
+const SCALE: usize = 2;
+
+/// By region: what to add to twice an address; 0 where nothing was touched yet.
+pub(crate) static CELLS: [AtomicUsize; REGIONS] = [const { AtomicUsize::new(0) }; REGIONS];
+
+/// The same for what is known of heap blocks: what to add to half an address.
+static META: [AtomicUsize; REGIONS] = [const { AtomicUsize::new(0) }; REGIONS];
+
+/// A cell: a set of two words, or a link to a larger one.
+pub(crate) type Cell = [AtomicU64; 2];
+
+/// The cell of the granule that holds an address; maps its region if need be. `None` for an address that cannot be
+/// the program's.
+#[inline(always)]
+pub(crate) fn cell<'a>(address: usize) -> Option<&'a Cell> {
+    let region = address >> REGION_LOG2;
+    if region >= REGIONS {
+        return None;
+    }
+    let mut base = CELLS[region].load(Ordering::Relaxed);
+    if base == 0 {
+        base = map(&CELLS[region], region * REGION * SCALE, REGION * SCALE);
+    }
+    // SAFETY: the region's cells are mapped, and zero at first, which is a cell.
+    Some(unsafe { &*(base.wrapping_add((address & !(GRANULE - 1)) * SCALE) as *const Cell) })
+}
+
+/// Maps a region's part, `size` bytes, so that `from` becomes its beginning.
+#[cold]
+#[inline(never)]
+fn map(base: &AtomicUsize, from: usize, size: usize) -> usize {
+    let mapped = super::pool::map(size);
+    sys::no_huge_pages(mapped, size);
+    let delta = (mapped as usize).wrapping_sub(from);
+    match base.compare_exchange(0, delta, Ordering::AcqRel, Ordering::Acquire) {
+        Ok(_) => delta,
+        Err(other) => {
+            // SAFETY: nobody knows of it.
+            unsafe { sys::unmap(mapped, size) };
+            other
+        }
+    }
+}
+
+/// Above this size clearing by pages is quicker than by stores.
+const BY_PAGES: usize = 8 << 20;
+const PAGE: usize = 4096;
+
+/// The bytes have a new life, without a past. `fresh` if they come straight from the system.
+///
+/// # Safety
+/// No thread accesses them in order. `blocks` are the calling thread's, which is busy.
+pub(crate) unsafe fn clear(start: usize, size: usize, fresh: bool, blocks: &mut Blocks) {
+    let end = start.saturating_add(size).min(1 << 47);
+    let by_pages = fresh || size >= BY_PAGES;
+    let mut at = start & !(GRANULE - 1);
+    while at < end {
+        let next = ((at | (REGION - 1)) + 1).min(end);
+        let base = CELLS[at >> REGION_LOG2].load(Ordering::Relaxed);
+        if base != 0 {
+            // SAFETY: the region is mapped.
+            unsafe { clear_part(base, at, next, by_pages, blocks) };
+        }
+        at = next;
+    }
+}
+
+/// Clears within one region.
+unsafe fn clear_part(base: usize, from: usize, to: usize, by_pages: bool, blocks: &mut Blocks) {
+    let address = |at: usize| base.wrapping_add(at * SCALE);
+    let (mut from, to) = (from, to.next_multiple_of(GRANULE));
+    // SAFETY: the cells are mapped; what has links is cleared cell by cell.
+    unsafe {
+        if by_pages && to - from >= PAGE {
+            let first = address(from).next_multiple_of(PAGE);
+            let last = address(to) & !(PAGE - 1);
+            let front = from + (first - address(from)) / SCALE;
+            let back = from + (last - address(from)) / SCALE;
+            if back > front {
+                clear_cells(base, from, front, blocks);
+                sys::forget_pages(first as *mut u8, last - first);
+                from = back;
+            }
+        }
+        clear_cells(base, from, to, blocks);
+    }
+}
+
+unsafe fn clear_cells(base: usize, from: usize, to: usize, blocks: &mut Blocks) {
+    let mut at = from;
+    while at < to {
+        // SAFETY: the caller's promise.
+        unsafe { block::clear(&*(base.wrapping_add(at * SCALE) as *const Cell), blocks) };
+        at += GRANULE;
+    }
+}
+
+/// Calls `each` with the parts of a range, first byte and size, whose cells may have been touched.
+pub(crate) fn touched(start: usize, size: usize, mut each: impl FnMut(usize, usize)) {
+    const STEP: usize = PAGE / SCALE;
+    let end = start.saturating_add(size).min(1 << 47);
+    let mut at = start;
+    while at < end {
+        let region = at >> REGION_LOG2;
+        let base = CELLS[region].load(Ordering::Relaxed);
+        let last = ((at | (REGION - 1)) + 1).min(end);
+        if base == 0 {
+            at = last;
+            continue;
+        }
+        let mut pages = [0; 256];
+        let first = base.wrapping_add(at * SCALE) & !(PAGE - 1);
+        let count = (base.wrapping_add(last * SCALE) - first).div_ceil(PAGE).min(pages.len());
+        sys::resident(first as *mut u8, &mut pages[..count]);
+        for page in &pages[..count] {
+            let next = (((at / STEP) + 1) * STEP).min(last);
+            if page & 1 != 0 {
+                each(at, next - at);
+            }
+            at = next;
+        }
+    }
+}
+
+/// What is noted of a heap block, in two words that stand for its first 32 bytes: where it was allocated (a node of the
+/// tree, its place the innermost call), by whom, and its size and kind.
+#[derive(Clone, Copy)]
+pub(crate) struct Noted {
+    pub(crate) address: usize,
+    pub(crate) size: usize,
+    pub(crate) kind: u32,
+    pub(crate) node: u32,
+    pub(crate) thread: u32,
+}
+
+const META_GRANULE: usize = 16;
+const META_WORD: usize = 8;
+const HEAD: u64 = 1 << 63;
+const NODE_SHIFT: u32 = 32;
+const KIND_SHIFT: u32 = 56;
+
+fn meta(address: usize, make: bool) -> Option<*const Word> {
+    let region = address >> REGION_LOG2;
+    if region >= REGIONS {
+        return None;
+    }
+    const SHARE: usize = META_GRANULE / META_WORD;
+    let mut base = META[region].load(Ordering::Relaxed);
+    if base == 0 {
+        if !make {
+            return None;
+        }
+        base = map(&META[region], region * REGION / SHARE, REGION / SHARE);
+    }
+    Some(base.wrapping_add(address / META_GRANULE * META_WORD) as *const Word)
+}
+
+/// Notes a block that begins at a multiple of 16; others are not noted.
+///
+/// # Safety
+/// The block is live and the calling thread's to note.
+pub(crate) unsafe fn note(noted: &Noted) {
+    if !noted.address.is_multiple_of(META_GRANULE) {
+        return;
+    }
+    // SAFETY: the words are mapped; those of other blocks within this one are of a past life.
+    unsafe {
+        let mut at = noted.address + 2 * META_GRANULE;
+        while at < noted.address + noted.size.min(BY_PAGES) {
+            if let Some(word) = meta(at, false)
+                && (*word).load(Ordering::Relaxed) != 0
+            {
+                (*word).store(0, Ordering::Relaxed);
+            }
+            at += META_GRANULE;
+        }
+        let (Some(first), Some(second)) =
+            (meta(noted.address, true), meta(noted.address + META_GRANULE, true))
+        else {
+            return;
+        };
+        (*second).store(noted.size as u64 | u64::from(noted.kind) << KIND_SHIFT, Ordering::Relaxed);
+        let who = u64::from(noted.node & 0x7fff_ffff) << NODE_SHIFT | u64::from(noted.thread);
+        (*first).store(HEAD | who, Ordering::Release);
+    }
+}
+
+/// The block that begins at an address, as it was noted.
+pub(crate) fn noted_at(address: usize) -> Option<Noted> {
+    if !address.is_multiple_of(META_GRANULE) {
+        return None;
+    }
+    // SAFETY: the words are mapped.
+    let (first, second) = unsafe {
+        let (first, second) = (meta(address, false)?, meta(address + META_GRANULE, false)?);
+        ((*first).load(Ordering::Acquire), (*second).load(Ordering::Relaxed))
+    };
+    (first & HEAD != 0 && second & HEAD == 0).then_some(Noted {
+        address,
+        size: (second & ((1 << KIND_SHIFT) - 1)) as usize,
+        kind: (second >> KIND_SHIFT) as u32,
+        node: (first >> NODE_SHIFT) as u32 & 0x7fff_ffff,
+        thread: first as u32,
+    })
+}
+
+/// The block, live or freed, that holds an address. Looks back a long way: for reports.
+pub(crate) fn noted_around(address: usize) -> Option<Noted> {
+    const FARTHEST: usize = 1 << 30;
+    let mut at = address & !(META_GRANULE - 1);
+    let stop = at.saturating_sub(FARTHEST);
+    while at > stop {
+        if META[at >> REGION_LOG2].load(Ordering::Relaxed) == 0 {
+            // Nothing was noted in the whole region.
+            let start = at & !(REGION - 1);
+            at = start.checked_sub(META_GRANULE)?;
+            continue;
+        }
+        if let Some(noted) = noted_at(at) {
+            return (address < at + noted.size).then_some(noted);
+        }
+        at -= META_GRANULE;
+    }
+    None
+}
+
+/// In a forked child: nothing has happened yet. What is known of blocks stays.
+pub(crate) fn forget_all() {
+    for (region, base) in CELLS.iter().enumerate() {
+        let base = base.load(Ordering::Relaxed);
+        if base != 0 {
+            let start = base.wrapping_add(region * REGION * SCALE);
+            // SAFETY: the region is mapped, and the process has this thread alone.
+            unsafe { sys::forget_pages(start as *mut u8, REGION * SCALE) };
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! Slots: the places in vector clocks in which threads count their moments.
+//!
+//! Invariant: as offline, two accesses with the same slot were made by one thread, or by two of which the one had
+//! ended and was known whole to whoever created the other. So a slot's accesses are ordered and its clock never goes
+//! back, and ten thousand threads that follow each other need few slots.
+
+use core::cell::UnsafeCell;
+use core::ptr::null_mut;
+use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+
+use super::clock::Clock;
+use super::history::History;
+use super::list::List;
+use super::shadow::Noted;
+use super::word::{self, LAST_CLOCK, LAST_SLOT};
+use deadheat_core::event::BlockKind;
+
+use crate::cold::lock::Lock;
+use crate::hot::thread::Thread;
+use crate::sys;
+
+/// How many retired slots a new thread looks at for one that it can go on with.
+const LOOKED_AT: usize = 256;
+
+struct Slots {
+    lock: Lock,
+    inner: UnsafeCell<Inner>,
+}
+
+struct Inner {
+    /// Slots whose threads ended, and their last clocks.
+    retired: List<(u32, u64)>,
+    /// How many slots there are; they are counted from 1.
+    count: u32,
+}
+
+// SAFETY: `inner` is touched under `lock` alone.
+unsafe impl Sync for Slots {}
+
+static SLOTS: Slots =
+    Slots { lock: Lock::new(), inner: UnsafeCell::new(Inner { retired: List::new(), count: 0 }) };
+
+/// Of each slot: its thread at present, and what it remembers.
+struct Row {
+    thread: AtomicPtr<Thread>,
+    history: AtomicPtr<History>,
+}
+
+static ROWS: [Row; LAST_SLOT as usize + 1] =
+    [const { Row { thread: AtomicPtr::new(null_mut()), history: AtomicPtr::new(null_mut()) } };
+        LAST_SLOT as usize + 1];
+
+/// The history of a slot.
+pub(crate) fn history(slot: u32) -> *mut History {
+    ROWS[slot as usize % ROWS.len()].history.load(Ordering::Acquire)
+}
+
+/// A slot for a thread that begins with the clock `known`: one that it knows whole, or a fresh one; and its first clock. The
+/// process ends if 65 534 threads run at once.
+pub(crate) fn take(thread: *mut Thread, id: u32, known: &Clock) -> (u32, u64) {
+    let (slot, clock) = SLOTS.lock.with(|| {
+        // SAFETY: under the lock.
+        let inner = unsafe { &mut *SLOTS.inner.get() };
+        let (slot, clock) = inner.choose(known);
+        ROWS[slot as usize].thread.store(thread, Ordering::Release);
+        (slot, clock)
+    });
+    let row = &ROWS[slot as usize];
+    if row.history.load(Ordering::Relaxed).is_null() {
+        row.history.store(History::make(), Ordering::Release);
+    }
+    // SAFETY: a history stays mapped.
+    unsafe { (*history(slot)).owned_by(id, clock) };
+    (slot, clock)
+}
+
+impl Inner {
+    /// A slot that a thread which knows `known` can go on with, or a fresh one; and its next clock.
+    fn choose(&mut self, known: &Clock) -> (u32, u64) {
+        let inner = self;
+        let from = inner.retired.len().saturating_sub(LOOKED_AT);
+        let reusable = (from..inner.retired.len()).rev().find(|&at| {
+            let (slot, last) = inner.retired[at];
+            last <= known.get(slot)
+        });
+        if let Some(at) = reusable {
+            let (slot, last) = inner.retired.swap_remove(at);
+            return (slot, last + 1);
+        }
+        if inner.count == LAST_SLOT {
+            crate::cold::fault(b"deadheat: more than 65533 threads at once; the program is stopped\n");
+        }
+        inner.count += 1;
+        (inner.count, 1)
+    }
+}
+
+/// A slot's thread ended at its clock `last`.
+pub(crate) fn give(slot: u32, last: u64) {
+    SLOTS.lock.with(|| ROWS[slot as usize].thread.store(null_mut(), Ordering::Release));
+    if last >= LAST_CLOCK - 1 {
+        return;
+    }
+    SLOTS.lock.with(|| {
+        // SAFETY: under the lock.
+        unsafe { (*SLOTS.inner.get()).retired.push((slot, last)) };
+    });
+}
+
+/// By slot, the last clock that every thread knows: nothing races with an access up to it any more.
+static KNOWN: [AtomicU64; LAST_SLOT as usize + 1] = [const { AtomicU64::new(0) }; LAST_SLOT as usize + 1];
+
+/// Whether every thread knows the access, so that it need not be remembered.
+#[inline]
+pub(crate) fn all_know(word: u64) -> bool {
+    word::clock(word) <= KNOWN[word::slot(word) as usize % KNOWN.len()].load(Ordering::Relaxed)
+}
+
+/// Brings up to date what every thread knows. A thread that nobody was seen creating is not waited for: what was known to
+/// all before it came counts as known to it.
+pub(crate) fn find_known() {
+    SLOTS.lock.with(|| {
+        // SAFETY: under the lock.
+        let count = unsafe { (*SLOTS.inner.get()).count } as usize;
+        let running = || {
+            ROWS[1..=count].iter().filter_map(|row| {
+                let thread = row.thread.load(Ordering::Acquire);
+                (!thread.is_null()).then_some(thread)
+            })
+        };
+        for (slot, known) in KNOWN.iter().enumerate().take(count + 1).skip(1) {
+            // SAFETY: the memory of a `Thread` stays mapped; a running thread's clock only grows, and changes its place
+            // under this lock alone.
+            let least = running().map(|thread| unsafe { (*thread).eye.known_of(slot as u32) }).min();
+            if let Some(least) = least {
+                known.fetch_max(least, Ordering::Relaxed);
+            }
+        }
+    });
+}
+
+/// Runs `change`, which moves the memory of a running thread's clock, while nobody asks what threads know.
+pub(crate) fn alone_with(change: impl FnOnce()) {
+    SLOTS.lock.with(change);
+}
+
+/// Whether any other thread is in a hook just now.
+pub(crate) fn others_busy() -> bool {
+    let own = sys::machine::thread_word();
+    // SAFETY: under the lock.
+    let count = SLOTS.lock.with(|| unsafe { (*SLOTS.inner.get()).count }) as usize;
+    ROWS[..=count].iter().any(|row| {
+        let thread = row.thread.load(Ordering::Acquire);
+        // SAFETY: the memory of a `Thread` stays mapped; its word may be read at any time.
+        !thread.is_null()
+            && thread as usize != own
+            && unsafe { (&raw const (*thread).busy).read_volatile() } != 0
+    })
+}
+
+/// Takes the lock for a fork.
+pub(crate) fn lock_for_fork() {
+    SLOTS.lock.acquire();
+}
+
+/// Gives the lock back after a fork.
+pub(crate) fn unlock_after_fork() {
+    SLOTS.lock.release();
+}
+
+/// In a forked child: no other thread is there any more.
+pub(crate) fn alone(slot: u32) {
+    for (at, row) in ROWS.iter().enumerate() {
+        if at != slot as usize {
+            row.thread.store(null_mut(), Ordering::Relaxed);
+        }
+    }
+}
+
+/// The thread-local storage or the stack of a running thread that holds an address.
+pub(crate) fn storage_of(address: u64) -> Option<(BlockKind, Noted)> {
+    // SAFETY: under the lock.
+    let count = SLOTS.lock.with(|| unsafe { (*SLOTS.inner.get()).count }) as usize;
+    ROWS[..=count].iter().find_map(|row| {
+        let thread = row.thread.load(Ordering::Acquire);
+        if thread.is_null() {
+            return None;
+        }
+        // SAFETY: the memory of a `Thread` stays mapped; these fields are set at its beginning.
+        let (id, storage, stack) = unsafe { ((*thread).id, (*thread).eye.thread_local, (*thread).stack) };
+        let noted = |start: u64, size: u64| Noted {
+            address: start as usize,
+            size: size as usize,
+            kind: 0,
+            node: 0,
+            thread: id,
+        };
+        if address.wrapping_sub(storage.0) < storage.1 {
+            return Some((BlockKind::ThreadLocal, noted(storage.0, storage.1)));
+        }
+        let size = stack.1.saturating_sub(stack.0);
+        (address.wrapping_sub(stack.0) < size).then(|| (BlockKind::Stack, noted(stack.0, size)))
+    })
+}

@@ -1,0 +1,99 @@
+//! Calls as a tree: a node is a call site below a node, and 0 is the thread's first function.
+//!
+//! Lock-free: a node is filled before it is linked into the table, and never changes but for the child that it
+//! remembers. When there are too many nodes (a recursion of very many ways), deeper calls are told as their callers'.
+
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+
+use super::pool;
+
+/// How many nodes there can be.
+const NODES: usize = 1 << 22;
+const TABLE: usize = 2 * NODES;
+
+#[repr(C)]
+struct Node {
+    parent: AtomicU32,
+    /// The child that was asked for last.
+    last: AtomicU32,
+    call: AtomicU64,
+}
+
+#[repr(C)]
+struct Tree {
+    count: AtomicU32,
+    nodes: [Node; NODES],
+    table: [AtomicU32; TABLE],
+}
+
+static TREE: AtomicPtr<Tree> = AtomicPtr::new(core::ptr::null_mut());
+
+/// Maps the tree's memory, which is used as it grows.
+pub(crate) fn start() {
+    TREE.store(pool::map(size_of::<Tree>()).cast(), Ordering::Release);
+}
+
+fn tree() -> &'static Tree {
+    // SAFETY: it was mapped at the start, before the first event.
+    unsafe { &*TREE.load(Ordering::Relaxed) }
+}
+
+/// The node of the call from `call` (a return address) below `parent`.
+#[inline]
+pub(crate) fn child(parent: u32, call: u64) -> u32 {
+    let tree = tree();
+    let node = &tree.nodes[parent as usize % NODES];
+    let last = node.last.load(Ordering::Acquire);
+    if last != 0 && tree.nodes[last as usize % NODES].call.load(Ordering::Relaxed) == call {
+        return last;
+    }
+    let child = look_up(tree, parent, call);
+    if child != parent {
+        node.last.store(child, Ordering::Release);
+    }
+    child
+}
+
+#[cold]
+fn look_up(tree: &Tree, parent: u32, call: u64) -> u32 {
+    let hash = (call ^ u64::from(parent) << 32).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let mut at = (hash >> 32) as usize % TABLE;
+    let mut fresh = 0;
+    loop {
+        let mut found = tree.table[at].load(Ordering::Acquire);
+        if found == 0 {
+            if fresh == 0 {
+                fresh = tree.count.fetch_add(1, Ordering::Relaxed) + 1;
+                if fresh as usize >= NODES {
+                    tree.count.store(NODES as u32, Ordering::Relaxed);
+                    return parent;
+                }
+                let node = &tree.nodes[fresh as usize];
+                node.parent.store(parent, Ordering::Relaxed);
+                node.call.store(call, Ordering::Relaxed);
+            }
+            match tree.table[at].compare_exchange(0, fresh, Ordering::AcqRel, Ordering::Acquire) {
+                Ok(_) => return fresh,
+                Err(other) => found = other,
+            }
+        }
+        let node = &tree.nodes[found as usize];
+        if node.call.load(Ordering::Relaxed) == call && node.parent.load(Ordering::Relaxed) == parent {
+            return found;
+        }
+        at = (at + 1) % TABLE;
+    }
+}
+
+/// The calls that lead to a node, the innermost first.
+pub(crate) fn calls(node: u32) -> impl Iterator<Item = u64> {
+    let mut at = node;
+    core::iter::from_fn(move || {
+        if at == 0 {
+            return None;
+        }
+        let node = &tree().nodes[at as usize % NODES];
+        at = node.parent.load(Ordering::Relaxed);
+        Some(node.call.load(Ordering::Relaxed))
+    })
+}

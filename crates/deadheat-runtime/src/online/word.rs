@@ -1,0 +1,112 @@
+//! An access as the shadow remembers it: one word of 64 bits.
+//!
+//! ```text
+//! 63     62      61..46  45..8  7..0
+//! write  atomic  slot    clock  bytes of the granule
+//! ```
+//!
+//! Zero is no access. The highest slot marks words that are none: [`SEALED`] and links to [blocks](super::block).
+//! The rule is `deadheat_core::rule`'s; a test compares the two.
+
+/// Bytes that one cell stands for.
+pub(crate) const GRANULE: usize = 8;
+
+/// The access writes.
+pub(crate) const WRITE: u64 = 1 << 63;
+/// The access is atomic.
+pub(crate) const ATOMIC: u64 = 1 << 62;
+const SLOT_SHIFT: u32 = 46;
+const CLOCK_SHIFT: u32 = 8;
+/// The bytes.
+pub(crate) const BYTES: u64 = 0xff;
+/// Slot and clock.
+const EPOCH: u64 = (1 << 62) - 1 - BYTES;
+
+/// The largest slot.
+pub(crate) const LAST_SLOT: u32 = SPECIAL_SLOT - 1;
+/// The largest clock of a slot; its thread then moves to another.
+pub(crate) const LAST_CLOCK: u64 = (1 << (SLOT_SHIFT - CLOCK_SHIFT)) - 1;
+
+const SPECIAL_SLOT: u32 = 0xffff;
+const SPECIAL: u64 = (SPECIAL_SLOT as u64) << SLOT_SHIFT;
+/// Somebody is replacing what was here; who meets it looks again.
+pub(crate) const SEALED: u64 = SPECIAL;
+
+/// A moment of a slot: the word of a plain read of all bytes.
+pub(crate) const fn moment(slot: u32, clock: u64) -> u64 {
+    (slot as u64) << SLOT_SHIFT | clock << CLOCK_SHIFT | BYTES
+}
+
+/// The word's slot.
+pub(crate) const fn slot(word: u64) -> u32 {
+    (word >> SLOT_SHIFT) as u32 & SPECIAL_SLOT
+}
+
+/// The word's clock.
+pub(crate) const fn clock(word: u64) -> u64 {
+    word >> CLOCK_SHIFT & LAST_CLOCK
+}
+
+/// Whether the word is no access but a seal or a link.
+pub(crate) const fn is_special(word: u64) -> bool {
+    word & SPECIAL == SPECIAL
+}
+
+/// The link to a block at an address that is a multiple of 64.
+pub(crate) const fn link(address: usize) -> u64 {
+    SPECIAL | address as u64 >> 6
+}
+
+/// The address of the block that a link names; 0 for a seal.
+pub(crate) const fn linked(word: u64) -> usize {
+    ((word & !SPECIAL) << 6) as usize
+}
+
+/// The access `word` to the bytes `bytes` alone.
+pub(crate) const fn only(word: u64, bytes: u64) -> u64 {
+    word & !BYTES | bytes
+}
+
+/// The bytes of the granule that `size` bytes from `offset` on are; both end within it.
+pub(crate) const fn bytes(offset: usize, size: usize) -> u64 {
+    ((1 << size) - 1) << offset & BYTES
+}
+
+/// Whether two accesses have a byte in common and conflict: one writes, and not both are atomic.
+pub(crate) const fn conflict(one: u64, other: u64) -> bool {
+    one & other & BYTES != 0 && (one | other) & WRITE != 0 && one & other & ATOMIC == 0
+}
+
+/// Whether whatever conflicts with `old` conflicts with `new` as well, as far as the bytes are `new`'s.
+pub(crate) const fn outdoes(new: u64, old: u64) -> bool {
+    (new & ATOMIC == 0 || old & ATOMIC != 0) && (new & WRITE != 0 || old & WRITE == 0)
+}
+
+/// Whether all bytes of `old` are among `new`'s.
+pub(crate) const fn covers(new: u64, old: u64) -> bool {
+    old & !new & BYTES == 0
+}
+
+/// Whether two accesses are of one moment.
+pub(crate) const fn same_moment(one: u64, other: u64) -> bool {
+    (one ^ other) & EPOCH == 0
+}
+
+/// Whether two accesses are of one moment and of one kind.
+pub(crate) const fn same_kind(one: u64, other: u64) -> bool {
+    (one ^ other) & !BYTES == 0
+}
+
+/// Whether two accesses are of one slot and one kind.
+pub(crate) const fn same_slot_and_kind(one: u64, other: u64) -> bool {
+    (one ^ other) >> SLOT_SHIFT == 0
+}
+
+/// Whether `later` alone is enough to remember both, whoever looks: it is of the same slot and not earlier, covers and
+/// outdoes the other.
+pub(crate) const fn makes_up_for(later: u64, earlier: u64) -> bool {
+    slot(later) == slot(earlier)
+        && clock(later) >= clock(earlier)
+        && covers(later, earlier)
+        && outdoes(later, earlier)
+}

@@ -1,0 +1,217 @@
+//! The shadow's sets against a brute force that forgets nothing.
+
+#![allow(dead_code, reason = "the included files serve more than these tests")]
+
+mod sys {
+    pub(crate) mod primitive {
+        //! Stands in for the runtime's `sys::primitive`.
+
+        pub(crate) use std::sync::atomic::{AtomicU64, Ordering};
+
+        pub(crate) fn fence_after_locked() {}
+    }
+}
+
+#[path = "../src/online/pair.rs"]
+mod pair;
+
+#[path = "../src/online/set.rs"]
+mod set;
+
+#[path = "../src/online/word.rs"]
+mod word;
+
+use std::collections::BTreeSet;
+use std::sync::atomic::AtomicU64;
+
+use deadheat_core::access::Mode;
+use deadheat_core::rule::{self, Epoch};
+
+use pair::Entered;
+use set::{Not, Seen};
+use word::{ATOMIC, BYTES, WRITE};
+
+const SLOTS: usize = 4;
+
+/// By slot, what is known.
+#[derive(Clone)]
+struct Knows {
+    own: u32,
+    clocks: [u64; SLOTS + 1],
+    /// What every thread knows.
+    all: [u64; SLOTS + 1],
+}
+
+impl Seen for Knows {
+    fn ordered(&self, word: u64) -> bool {
+        word::slot(word) == self.own || word::clock(word) <= self.clocks[word::slot(word) as usize]
+    }
+
+    fn forgettable(&self, word: u64) -> bool {
+        word::clock(word) <= self.all[word::slot(word) as usize]
+    }
+}
+
+/// A small random generator: xorshift.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % limit
+    }
+}
+
+/// The cell of one granule, which grows as `online::block` lets it.
+struct Cell {
+    pair: [AtomicU64; 2],
+    large: Vec<AtomicU64>,
+}
+
+impl Cell {
+    fn set(&self) -> &[AtomicU64] {
+        if self.large.is_empty() { &self.pair } else { &self.large }
+    }
+
+    /// The words that race with `mine`, which is in the cell afterwards; `None` if it is nothing new.
+    fn enter(&mut self, mine: u64, seen: &Knows) -> Option<Vec<u64>> {
+        if set::stands(self.set(), mine) {
+            return None;
+        }
+        if self.large.is_empty() {
+            let mut noted = 0;
+            let entered = pair::replace(seen, &self.pair, mine, true, || noted += 1);
+            assert_eq!(noted, u32::from(entered == Entered::Yes), "noted if it is there");
+            if entered == Entered::Yes {
+                return Some(Vec::new());
+            }
+        }
+        while set::publish(self.set(), mine, seen) == Err(Not::Full) {
+            let mut words = Vec::new();
+            set::seal(self.set(), |word| words.push(word));
+            words.resize(self.set().len() * 2 + 1, 0);
+            self.large = words.into_iter().map(AtomicU64::new).collect();
+        }
+        let mut races = Vec::new();
+        set::look(self.set(), mine, seen, |word| races.push(word)).expect("nobody seals it");
+        Some(races)
+    }
+}
+
+fn mode(word: u64) -> Mode {
+    if word & WRITE != 0 { Mode::Write } else { Mode::Read }
+}
+
+/// Whether an earlier access races with a later one, by the one race rule.
+fn races(earlier: u64, later: u64, seen: &Knows) -> bool {
+    let slot = word::slot(earlier);
+    let known = if slot == seen.own { u64::MAX } else { seen.clocks[slot as usize] };
+    let narrow = |clock: u64| u32::try_from(clock.min(u64::from(u32::MAX))).expect("it fits");
+    let epoch = Epoch { thread: slot, clock: narrow(word::clock(earlier)) };
+    let kind = |word: u64| (mode(word), word & ATOMIC != 0);
+    earlier & later & BYTES != 0 && rule::races(epoch, kind(earlier), kind(later), narrow(known))
+}
+
+/// The bytes on which `later` races with any of `earlier`.
+fn racing_bytes(earlier: impl IntoIterator<Item = u64>, later: u64) -> u64 {
+    earlier.into_iter().fold(0, |bytes, word| bytes | word & later & BYTES)
+}
+
+/// One run: threads access one granule at random, and learn from each other at random.
+fn run(seed: u64) -> usize {
+    let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+    let mut clocks = [[0u64; SLOTS + 1]; SLOTS + 1];
+    let mut now = [1u64; SLOTS + 1];
+    let mut all = [0u64; SLOTS + 1];
+    let mut cell = Cell { pair: [AtomicU64::new(0), AtomicU64::new(0)], large: Vec::new() };
+    let mut history: Vec<u64> = Vec::new();
+    let (mut found, sizes) = (0, [1, 2, 4, 8, 8, 8, 4, 3]);
+    for _ in 0..60 {
+        let own = random.below(SLOTS as u64) as usize + 1;
+        if random.below(3) == 0 {
+            // What a thread knew at the end of its moment reaches another.
+            let teacher = random.below(SLOTS as u64) as usize + 1;
+            clocks[teacher][teacher] = now[teacher];
+            now[teacher] += 1;
+            let taught = clocks[teacher];
+            clocks[own].iter_mut().zip(taught).for_each(|(known, theirs)| *known = (*known).max(theirs));
+        }
+        if random.below(8) == 0 {
+            all = std::array::from_fn(|slot| {
+                (1..=SLOTS).map(|thread| clocks[thread][slot]).min().expect("there are threads")
+            });
+        }
+        let size = sizes[random.below(8) as usize];
+        let bytes = word::bytes(random.below(9 - size as u64) as usize, size);
+        let kind = [0, WRITE, 0, WRITE, ATOMIC, ATOMIC | WRITE][random.below(6) as usize];
+        let mine = word::only(word::moment(own as u32, now[own]), bytes) | kind;
+        let seen = Knows { own: own as u32, clocks: clocks[own], all };
+        let expected =
+            racing_bytes(history.iter().copied().filter(|&earlier| races(earlier, mine, &seen)), mine);
+        if let Some(told) = cell.enter(mine, &seen) {
+            for &word in &told {
+                assert!(
+                    history
+                        .iter()
+                        .any(|&earlier| word::same_kind(earlier, word) && races(earlier, mine, &seen)),
+                    "seed {seed}: {word:x} was never there, or does not race with {mine:x}"
+                );
+            }
+            assert_eq!(
+                racing_bytes(told.iter().copied(), mine),
+                expected,
+                "seed {seed}: {mine:x} in {told:x?}"
+            );
+            found += usize::from(expected != 0);
+        }
+        history.push(mine);
+    }
+    found
+}
+
+/// Each access that is new to its moment is told to race exactly on the bytes on which it races with any access before.
+#[test]
+fn a_cell_tells_what_a_memory_without_end_would_tell() {
+    const RUNS: u64 = 20_000;
+    let found: usize = (1..=RUNS).map(run).sum();
+    assert!(found > RUNS as usize, "{found} accesses raced");
+}
+
+/// The words' rules are those of the one race rule.
+#[test]
+fn conflicts_are_those_of_the_rule() {
+    let kinds = [0, WRITE, ATOMIC, ATOMIC | WRITE];
+    let mut conflicting = BTreeSet::new();
+    for (one, other) in kinds.into_iter().flat_map(|one| kinds.map(|other| (one, other))) {
+        let (a, b) = (word::moment(1, 1) | one, word::moment(2, 1) | other);
+        let expected = rule::conflicts(mode(a), one & ATOMIC != 0, mode(b), other & ATOMIC != 0);
+        assert_eq!(word::conflict(a, b), expected, "{one:x} {other:x}");
+        if expected {
+            conflicting.insert((one, other));
+        }
+    }
+    // Whatever conflicts with what is outdone conflicts with what outdoes it.
+    for (new, old) in kinds.into_iter().flat_map(|new| kinds.map(|old| (new, old))) {
+        if word::outdoes(new, old) {
+            assert!(kinds.iter().all(|&third| {
+                !conflicting.contains(&(old, third)) || conflicting.contains(&(new, third))
+            }));
+        }
+    }
+}
+
+/// Fields come back as they went in, up to their last values.
+#[test]
+fn words_keep_their_fields() {
+    for (slot, clock) in [(1, 1), (word::LAST_SLOT, word::LAST_CLOCK), (77, 1 << 33)] {
+        let word = word::moment(slot, clock);
+        assert_eq!((word::slot(word), word::clock(word), word & BYTES), (slot, clock, BYTES));
+        assert!(!word::is_special(word | WRITE | ATOMIC));
+    }
+    assert!(word::is_special(word::SEALED) && word::linked(word::SEALED) == 0);
+    let address = 0x7fff_ffff_ffc0;
+    assert!(word::is_special(word::link(address)) && word::linked(word::link(address)) == address);
+    assert_eq!(word::bytes(3, 4), 0b0111_1000);
+}

@@ -1,0 +1,72 @@
+//! Races that the run found by itself: they are told as if `hb` had found them now.
+
+use deadheat_detect::registry;
+use deadheat_report::model::{Race, Report, Run};
+use deadheat_report::suppress::Suppressions;
+use deadheat_trace::{Found, FoundLock, FoundSide, Trace};
+
+use super::collect::{Collector, Held, Kept};
+use super::owner::Owners;
+use super::{Judged, Judging, resolve};
+use crate::exit::Failure;
+
+/// The analysis that finds the races while a program runs.
+const BY: &str = "hb";
+
+/// Tells what the trace of such a run holds. The second value is what went wrong after part of it was read.
+pub(super) fn judge(
+    trace: &mut Trace,
+    judging: &Judging,
+    suppressions: &mut Suppressions,
+) -> Result<(Report, Option<Failure>), Failure> {
+    let Some(analysis) = registry::find(BY).filter(|_| judging.by == [BY] && !judging.all_pairs) else {
+        return Err(Failure::usage(format!(
+            "{}: the races were found while the program ran, by {BY}, and there are no accesses to judge in another \
+             way; make a trace with `deadheat record`",
+            trace.path().display()
+        )));
+    };
+    let driven = trace.drive(|_| {});
+    let mut collector = Collector::default();
+    for found in trace.found() {
+        collector.take(&found.race, found.times, || kept(found));
+    }
+    let judged = [Judged { analysis, found: &collector }];
+    let report = resolve(trace, Owners::default(), &judged, 0, suppressions);
+    Ok((report, driven.err().map(|error| Failure::input(error.to_string()))))
+}
+
+fn kept(found: &Found) -> Kept {
+    let sides = found.sides.each_ref();
+    let held = |side: &FoundSide| {
+        let of = |&FoundLock { held, block }: &FoundLock| Held { lock: held.lock, mode: held.mode, block };
+        side.locks.iter().map(of).collect()
+    };
+    let forgotten = |side: &FoundSide| (!side.remembered).then_some(side.clock);
+    Kept { race: found.race, locks: sides.map(held), forgotten: sides.map(forgotten), count: found.times }
+}
+
+/// How to come by the stacks that are not remembered, if there are such races.
+pub(super) fn note(run: &Run, races: &[Race]) -> Option<String> {
+    let forgotten = |race: &&Race| race.accesses.iter().any(|access| access.clock.is_some());
+    let count = races.iter().filter(forgotten).count();
+    if count == 0 {
+        return None;
+    }
+    let races = if count == 1 { "1 race has".to_owned() } else { format!("{count} races have") };
+    let words: Vec<String> =
+        [&run.program].into_iter().chain(&run.arguments).map(|word| quoted(word)).collect();
+    Some(format!(
+        "{races} a stack that is not remembered; `deadheat hunt -- {}` brings it back",
+        words.join(" ")
+    ))
+}
+
+/// A word as a shell reads it back.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=+:,@%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
+}

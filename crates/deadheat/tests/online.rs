@@ -1,0 +1,23 @@
+//! The programs of `spec/programs` with their races found while they run: the same marks as those of a recorded run
+//! that is analysed by `hb`, 20 times in a row with `DEADHEAT_ACCEPT=full`.
+
+#[path = "programs/build.rs"]
+mod build;
+#[path = "programs/every.rs"]
+#[allow(dead_code, reason = "the suite of recorded runs uses more of it")]
+mod every;
+#[path = "programs/judge.rs"]
+mod judge;
+#[path = "programs/run.rs"]
+mod run;
+#[path = "programs/spec.rs"]
+#[allow(dead_code, reason = "the suite of recorded runs uses more of it")]
+mod spec;
+
+use libtest_mimic::Arguments;
+
+fn main() {
+    let mut arguments = Arguments::from_args();
+    arguments.test_threads.get_or_insert(2);
+    libtest_mimic::run(&arguments, every::trials("online", spec::Found::Online)).exit();
+}

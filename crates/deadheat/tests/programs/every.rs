@@ -1,0 +1,94 @@
+//! Every program, with each compiler, without and with optimisation.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+
+use libtest_mimic::{Failed, Trial};
+
+use crate::build::{self, Compiler, Optimisation};
+use crate::judge;
+use crate::run;
+use crate::spec::{self, Found, Program};
+
+/// How often a program is run, and how often at full count.
+const RUNS: usize = 1;
+const RUNS_IN_FULL: usize = 20;
+
+/// A test for each way to build each program: run by `deadheat run`, exactly what is marked must be told of it.
+pub(crate) fn trials(suite: &str, found: Found) -> Vec<Trial> {
+    let programs = programs();
+    let mut trials = Vec::new();
+    for compiler in Compiler::ALL {
+        for optimisation in Optimisation::ALL {
+            for program in programs.iter().filter(|program| program.is_for(compiler)) {
+                let name = format!("{suite}/{}/{}", program.name, tag(compiler, optimisation));
+                let program = program.clone();
+                let folder = Path::new(env!("CARGO_TARGET_TMPDIR"))
+                    .join(suite)
+                    .join(program.name.replace('/', "-"))
+                    .join(tag(compiler, optimisation));
+                let test = move || check(&program, (compiler, optimisation), &folder, found);
+                trials.push(trial(name, compiler, test));
+            }
+        }
+    }
+    trials
+}
+
+/// A test that is left out where its compiler is missing.
+pub(crate) fn trial(
+    name: String,
+    compiler: Compiler,
+    test: impl FnOnce() -> Result<(), Failed> + Send + 'static,
+) -> Trial {
+    if is_present(compiler) {
+        return Trial::test(name, test);
+    }
+    let needs = format!("skipped: needs {}", compiler.c());
+    Trial::test(name, test).with_kind(needs).with_ignored_flag(true)
+}
+
+/// A compiler and an optimisation in a test's name.
+pub(crate) fn tag(compiler: Compiler, optimisation: Optimisation) -> String {
+    format!("{}{}", compiler.c(), optimisation.flag())
+}
+
+/// Where the programs are.
+pub(crate) fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../spec/programs").canonicalize().expect("spec/programs")
+}
+
+/// All programs.
+pub(crate) fn programs() -> Vec<Program> {
+    spec::files(&root()).iter().map(|path| Program::read(path)).collect()
+}
+
+fn is_present(compiler: Compiler) -> bool {
+    static PRESENT: [OnceLock<bool>; Compiler::ALL.len()] = [const { OnceLock::new() }; Compiler::ALL.len()];
+    *PRESENT[compiler as usize].get_or_init(|| {
+        [compiler.c(), compiler.cxx()].iter().all(|name| {
+            let quiet =
+                Command::new(name).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
+            quiet.is_ok_and(|status| status.success())
+        })
+    })
+}
+
+fn check(
+    program: &Program,
+    (compiler, optimisation): (Compiler, Optimisation),
+    folder: &Path,
+    found: Found,
+) -> Result<(), Failed> {
+    let executable = build::build(program, compiler, optimisation, folder)?;
+    let runs = match std::env::var("DEADHEAT_ACCEPT").as_deref() {
+        Ok("full") => RUNS_IN_FULL,
+        _ => RUNS,
+    };
+    for number in 1..=runs {
+        let outcome = run::run(&executable, folder, found)?;
+        judge::judge(program, &outcome, found).map_err(|fault| format!("run {number} of {runs}: {fault}"))?;
+    }
+    std::fs::remove_dir_all(folder).map_err(|error| Failed::from(error.to_string()))
+}
