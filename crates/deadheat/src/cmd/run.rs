@@ -11,8 +11,8 @@ use crate::traces::Scratch;
 /// What to run, and what to tell.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Find races while the program runs
-    #[arg(long, hide = true, conflicts_with_all = ["trace", "by", "all_pairs"])]
+    /// Find races while the program runs, instead of recording and judging it
+    #[arg(long, conflicts_with_all = ["trace", "by", "all_pairs"])]
     online: bool,
     /// Keep the trace in this file
     #[arg(long, value_name = "FILE")]
