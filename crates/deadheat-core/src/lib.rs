@@ -13,6 +13,7 @@ pub mod event;
 pub mod gate;
 pub mod ids;
 pub mod kind;
+pub mod options;
 pub mod plain;
 pub mod race;
 pub mod rule;

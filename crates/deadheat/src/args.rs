@@ -57,6 +57,9 @@ pub(crate) enum Command {
     Completions(cmd::shell::CompletionArgs),
     /// Write the manual's pages
     Man(cmd::shell::ManArgs),
+    /// Tell the races of a program that was started by hand
+    #[command(name = "tell-by-hand", hide = true)]
+    TellByHand(cmd::byhand::Args),
     /// Wait for the end of a hunt, then end what it left behind
     #[command(name = crate::hunt::warden::COMMAND, hide = true)]
     HuntWarden {

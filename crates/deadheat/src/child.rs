@@ -124,10 +124,10 @@ impl<'a> Launch<'a> {
         Launch { command, environment, timeout, apart: Apart::default() }
     }
 
-    /// A program that is not under test.
+    /// A program that is not under test, nor is what it starts.
     pub(crate) fn plain(command: &'a [OsString], set: Vec<(OsString, OsString)>) -> Launch<'a> {
         let set = set.into_iter().map(|(name, value)| (name, Some(value)));
-        let environment = set.chain([(wire::ENV.into(), None)]).collect();
+        let environment = set.chain([(wire::ENV.into(), Some("1;mode=off".into()))]).collect();
         Launch { command, environment, timeout: None, apart: Apart::default() }
     }
 

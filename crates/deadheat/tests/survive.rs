@@ -153,7 +153,7 @@ fn without_space_the_recording_stops_and_the_program_goes_on() {
     let program = build(&folder, "full");
     let (plain_status, expected) = status({
         let mut command = Command::new(&program);
-        command.stdout(Stdio::piped());
+        command.env(deadheat_core::wire::ENV, "1;mode=off").stdout(Stdio::piped());
         command
     });
     assert!(plain_status.success());

@@ -13,8 +13,15 @@ use crate::hot::log::ROOM;
 use crate::hot::thread::{self, Thread};
 use crate::sys;
 
-/// Descriptor of the trace file.
-static FILE: AtomicU32 = AtomicU32::new(u32::MAX);
+/// Descriptor of the trace file, or [`NO_FILE`].
+static FILE: AtomicU32 = AtomicU32::new(NO_FILE);
+/// The trace is in memory alone, behind its first page.
+const NO_FILE: u32 = u32::MAX;
+/// The room for a trace in memory; pages are used as they are written.
+static ROOM_IN_MEMORY: AtomicU64 = AtomicU64::new(0);
+/// The room that is asked for, and the least that will do: a stream of a short thread takes a page.
+const MOST_IN_MEMORY: usize = 4 << 30;
+const LEAST_IN_MEMORY: usize = 16 << 20;
 /// Address of the mapped first page.
 static HEADER: AtomicU64 = AtomicU64::new(0);
 /// Set when the recording stopped.
@@ -88,11 +95,38 @@ pub(crate) fn unlock_after_fork() {
 }
 
 /// Begins a trace file whose first page is mapped at `page`.
-pub(crate) fn begin_file(file: i32, page: *mut u8) {
-    FILE.store(file as u32, Ordering::Relaxed);
+pub(crate) fn begin_file(file: Option<i32>, page: *mut u8) {
+    FILE.store(file.map_or(NO_FILE, |file| file as u32), Ordering::Relaxed);
     STOPPED.store(0, Ordering::Relaxed);
     SPARE.with(|_, count| *count = 0);
     HEADER.store(page as u64, Ordering::Release);
+}
+
+/// Begins a trace in memory; gives its first page.
+pub(crate) fn begin_in_memory() -> Result<*mut u8, sys::Errno> {
+    let mut size = MOST_IN_MEMORY;
+    loop {
+        match sys::map_anonymous(size) {
+            Ok(page) => {
+                sys::no_huge_pages(page, size);
+                ROOM_IN_MEMORY.store(size as u64, Ordering::Relaxed);
+                return Ok(page);
+            }
+            Err(error) if size <= LEAST_IN_MEMORY => return Err(error),
+            Err(_) => size /= 2,
+        }
+    }
+}
+
+/// The bytes of a trace in memory so far.
+pub(crate) fn in_memory() -> &'static [u8] {
+    let page = header_page();
+    if page.is_null() || FILE.load(Ordering::Relaxed) != NO_FILE {
+        return &[];
+    }
+    let len = end(page).load(Ordering::Acquire).min(ROOM_IN_MEMORY.load(Ordering::Relaxed));
+    // SAFETY: the room is mapped for good; who reads it does so in a copy of the process or of words that stay.
+    unsafe { core::slice::from_raw_parts(page, len as usize) }
 }
 
 /// The mapped first page; null if nothing is recorded.
@@ -139,12 +173,9 @@ pub(crate) fn take(size: usize, label: &Label) -> Option<Block> {
     if page.is_null() || stopped() {
         return None;
     }
-    let file = FILE.load(Ordering::Relaxed) as i32;
     let spare = SPARE.take(size);
     let offset = spare.unwrap_or_else(|| end(page).fetch_add(size as u64, Ordering::Relaxed));
-    let reserved = if spare.is_some() { Ok(()) } else { sys::allocate_file(file, offset, size) };
-    let mapped = reserved.and_then(|()| sys::map_file(file, offset, size, size >= POPULATE_FROM));
-    let Ok(start) = mapped else {
+    let Ok(start) = map(page, offset, size, spare.is_some()) else {
         stop(page);
         return None;
     };
@@ -160,6 +191,30 @@ pub(crate) fn take(size: usize, label: &Label) -> Option<Block> {
         start.cast::<u32>().write_volatile(block::MAGIC);
     }
     Some(Block { start, size, offset })
+}
+
+/// Maps a part of the trace that was handed out.
+fn map(page: *mut u8, offset: u64, size: usize, reserved: bool) -> Result<*mut u8, sys::Errno> {
+    let file = FILE.load(Ordering::Relaxed);
+    if file == NO_FILE {
+        let fits = offset + size as u64 <= ROOM_IN_MEMORY.load(Ordering::Relaxed);
+        return if fits { Ok(page.wrapping_add(offset as usize)) } else { Err(sys::Errno(sys::EFBIG)) };
+    }
+    if !reserved {
+        sys::allocate_file(file as i32, offset, size)?;
+    }
+    sys::map_file(file as i32, offset, size, size >= POPULATE_FROM)
+}
+
+/// Nothing is written into the block any more.
+///
+/// # Safety
+/// Nothing uses the mapping any more.
+pub(crate) unsafe fn close(start: *mut u8, size: usize) {
+    if FILE.load(Ordering::Relaxed) != NO_FILE {
+        // SAFETY: the caller's promise.
+        unsafe { sys::unmap(start, size) };
+    }
 }
 
 /// Gives back a stream's last block: the pages behind its last record are another's from now on.
@@ -180,7 +235,7 @@ pub(crate) unsafe fn give_back(stream: *mut Thread) {
             state.block.add(block::SIZE).cast::<u64>().write_volatile(used as u64);
             SPARE.put(state.block_offset + used as u64, state.block_size - used);
         }
-        sys::unmap(state.block, state.block_size);
+        close(state.block, state.block_size);
     }
 }
 
@@ -203,7 +258,7 @@ pub(crate) unsafe fn next(stream: *mut Thread) {
     unsafe {
         let state = &mut *stream;
         if !state.block.is_null() {
-            sys::unmap(state.block, state.block_size);
+            close(state.block, state.block_size);
         }
         let size = (FIRST_SIZE << state.sequence.min(8)).min(LARGEST_SIZE);
         let label = Label {

@@ -1,11 +1,12 @@
 //! The process ends in an orderly way.
 
+use core::ffi::c_void;
 use core::sync::atomic::Ordering;
 
 use deadheat_core::wire::{flag, header};
 
-use super::{block, start};
-use crate::sys;
+use super::{block, byhand, start};
+use crate::sys::{self, c};
 
 /// Runs after the program's own destructors.
 #[cfg(deadheat_object)]
@@ -15,6 +16,27 @@ static FINISH: unsafe extern "C" fn() = finish;
 
 unsafe extern "C" fn finish() {
     mark_clean();
+    if byhand::on() {
+        // What is registered now runs when the libraries' destructors are through, too.
+        // SAFETY: the function stays; a failure means that nothing is told.
+        unsafe { c::__cxa_atexit(last, core::ptr::null_mut(), core::ptr::null_mut()) };
+    }
+}
+
+/// The last of the program's own ends with its code, or with that of a program which has races.
+unsafe extern "C" fn last(_: *mut c_void) {
+    let code = leave(0);
+    if code != 0 {
+        // SAFETY: within `exit` it goes on with what is left to do, and ends with this code.
+        unsafe { c::exit(code) };
+    }
+}
+
+/// The process is about to end with `code`, or to become another program: tells its races, if it is to. Gives the code
+/// to end with.
+pub(crate) fn leave(code: i32) -> i32 {
+    mark_clean();
+    byhand::tell(code)
 }
 
 /// Notes in the trace that the process ends because it wants to. Threads that go on, and a failed

@@ -3,7 +3,7 @@
 //! Invariant: none of the runtime's locks is held over `fork`, and the child never touches its
 //! parent's trace.
 
-use super::{block, modules, start, threads};
+use super::{block, byhand, modules, start, threads};
 use crate::gate;
 use crate::hot::atomic;
 use crate::hot::thread::{UNWATCHED, current, internal};
@@ -57,6 +57,7 @@ fn in_child(thread: *mut crate::hot::thread::Thread, parent: u32) {
         sys::machine::set_thread_word(UNWATCHED);
         return;
     }
+    byhand::in_child();
     start::copy_arguments(page, block::header_page());
     modules::forget();
     modules::scan();

@@ -1,10 +1,12 @@
 //! What may wait: start, blocks, threads, modules, fork, exit.
 
 pub(crate) mod block;
+pub(crate) mod byhand;
 pub(crate) mod exit;
 pub(crate) mod fork;
 pub(crate) mod lock;
 pub(crate) mod modules;
+pub(crate) mod rescue;
 pub(crate) mod start;
 pub(crate) mod threads;
 

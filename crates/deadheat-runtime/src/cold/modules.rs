@@ -253,7 +253,7 @@ impl Records {
             core::ptr::copy_nonoverlapping(self.scratch, content, self.len);
             core::sync::atomic::fence(Ordering::Release);
             block.start.add(layout::USED).cast::<u64>().write_volatile(self.len as u64);
-            sys::unmap(block.start, block.size);
+            block::close(block.start, block.size);
         }
     }
 }

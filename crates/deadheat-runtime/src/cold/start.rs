@@ -5,7 +5,7 @@ use core::sync::atomic::{AtomicU32, Ordering};
 
 use deadheat_core::wire::{self, Mode, Wire, header};
 
-use super::{block, modules, threads};
+use super::{block, byhand, modules, threads};
 use crate::gate;
 use crate::hot::thread::{self, Thread};
 use crate::online;
@@ -61,7 +61,8 @@ pub(crate) unsafe extern "C" fn start(
     }
     // SAFETY: the environment is a list of texts that ends with a null.
     let state = match unsafe { wire_of(environment) } {
-        None => OFF,
+        // SAFETY: as above; the arguments are `count` texts.
+        None => unsafe { by_hand(count, arguments, environment) },
         Some(text) => match Wire::parse(text) {
             Ok(Wire { mode: Mode::Record, gate, trace }) => {
                 gate::let_none_pass();
@@ -71,11 +72,7 @@ pub(crate) unsafe extern "C" fn start(
             Ok(Wire { mode: Mode::Detect, trace, .. }) => {
                 gate::let_none_pass();
                 // SAFETY: the arguments are `count` texts.
-                let state = unsafe { record(trace, false, count, arguments) };
-                if state == RECORD {
-                    online::start();
-                }
-                state
+                detect(unsafe { record(trace, false, count, arguments) })
             }
             Ok(Wire { mode: Mode::Provoke, trace, .. }) => provoke(trace),
             Ok(Wire { mode: Mode::Off, .. }) => OFF,
@@ -90,6 +87,26 @@ pub(crate) unsafe extern "C" fn start(
     STATE.store(state, Ordering::Release);
     if state >= RECORD {
         threads::adopt_first();
+    }
+}
+
+/// Looks for races, if the trace was opened.
+fn detect(state: u32) -> u32 {
+    if state == RECORD {
+        online::start();
+    }
+    state
+}
+
+/// Nobody but a person started the program: looks for races, and tells them at the end.
+unsafe fn by_hand(count: c_int, arguments: *const *const c_char, environment: *const *const c_char) -> u32 {
+    gate::let_none_pass();
+    // SAFETY: the caller's promise.
+    unsafe {
+        if !byhand::begin(environment) {
+            return OFF;
+        }
+        detect(watch(None, count, arguments))
     }
 }
 
@@ -114,12 +131,21 @@ fn open_gate(trace: &[u8], filtered: bool) -> bool {
 
 /// The value of the wire's variable.
 unsafe fn wire_of<'a>(environment: *const *const c_char) -> Option<&'a [u8]> {
+    // SAFETY: the caller's promise.
+    unsafe { variable(environment, wire::ENV) }
+}
+
+/// The value of an environment variable.
+///
+/// # Safety
+/// The environment is a list of texts that ends with a null.
+pub(crate) unsafe fn variable<'a>(environment: *const *const c_char, name: &str) -> Option<&'a [u8]> {
     let mut entry = environment;
     // SAFETY: the caller's promise.
     unsafe {
         while !entry.is_null() && !(*entry).is_null() {
             let text = CStr::from_ptr(*entry).to_bytes();
-            if let Some(rest) = text.strip_prefix(wire::ENV.as_bytes())
+            if let Some(rest) = text.strip_prefix(name.as_bytes())
                 && let Some(value) = rest.strip_prefix(b"=")
             {
                 return Some(value);
@@ -145,12 +171,18 @@ unsafe fn record(trace: &[u8], gated: bool, count: c_int, arguments: *const *con
     // SAFETY: written once, before any other thread runs; the path was found to fit.
     unsafe { core::ptr::copy_nonoverlapping(trace.as_ptr(), (&raw mut PATH).cast(), trace.len()) };
     PATH_LEN.store(trace.len() as u32, Ordering::Relaxed);
+    // SAFETY: the caller's promise.
+    unsafe { watch(gated.then_some(trace), count, arguments) }
+}
+
+/// Opens the trace, and the gate file beside this one if there is one.
+unsafe fn watch(gate: Option<&[u8]>, count: c_int, arguments: *const *const c_char) -> u32 {
     if !open_trace(0) {
         return OFF;
     }
     // SAFETY: the arguments are `count` texts; the page is mapped and ours alone so far.
     unsafe { note_arguments(block::header_page(), count, arguments) };
-    if gated {
+    if let Some(trace) = gate {
         open_gate(trace, false);
     }
     modules::scan();
@@ -159,12 +191,9 @@ unsafe fn record(trace: &[u8], gated: bool, count: c_int, arguments: *const *con
 
 /// Creates this process's trace file: the path given, or that with the process id behind it.
 pub(crate) fn open_trace(forked_from: u32) -> bool {
-    let file = create_file(forked_from != 0);
-    let page = file.and_then(|file| {
-        sys::allocate_file(file, 0, header::PAGE as usize)?;
-        Ok((file, sys::map_file(file, 0, header::PAGE as usize, true)?))
-    });
-    let Ok((file, page)) = page else {
+    let opened =
+        if byhand::on() { block::begin_in_memory().map(|page| (None, page)) } else { map_first(forked_from) };
+    let Ok((file, page)) = opened else {
         sys::say(b"deadheat: cannot create the trace file; nothing is recorded\n");
         return false;
     };
@@ -181,6 +210,13 @@ pub(crate) fn open_trace(forked_from: u32) -> bool {
     }
     block::begin_file(file, page);
     true
+}
+
+/// Creates the trace file and maps its first page.
+fn map_first(forked_from: u32) -> Result<(Option<i32>, *mut u8), sys::Errno> {
+    let file = create_file(forked_from != 0)?;
+    sys::allocate_file(file, 0, header::PAGE as usize)?;
+    Ok((Some(file), sys::map_file(file, 0, header::PAGE as usize, true)?))
 }
 
 /// Copies the command line of the parent's first page into the child's.

@@ -534,7 +534,7 @@ pub(crate) unsafe fn restart_in_child(thread: *mut Thread) {
             let state = &mut *thread;
             if !state.block.is_null() {
                 // The parent's block: mapped here, but not ours.
-                sys::unmap(state.block, state.block_size);
+                block::close(state.block, state.block_size);
             }
             state.block = null_mut();
             state.id = 0;

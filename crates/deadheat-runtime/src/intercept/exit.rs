@@ -4,14 +4,15 @@
 
 use core::ffi::{c_char, c_int};
 
-use crate::cold::exit::mark_clean;
+use crate::cold::byhand::tell;
+use crate::cold::exit::leave;
 
 macro_rules! ends {
     ($($export:ident / $inner:ident $name:literal)*) => {$(
         intercept! {
             fn $export / $inner(code: c_int) -> !; _pc {
                 type Real = unsafe extern "C" fn(c_int) -> !;
-                mark_clean();
+                let code = leave(code);
                 // SAFETY: passed on.
                 unsafe { real!($name, Real)(code) }
             }
@@ -25,13 +26,23 @@ ends! {
     dh_wrap_quick_exit / quick_exit "quick_exit"
 }
 
+intercept! {
+    /// `abort`
+    fn dh_wrap_abort / abort() -> !; _pc {
+        type Real = unsafe extern "C" fn() -> !;
+        tell(0);
+        // SAFETY: passed on.
+        unsafe { real!("abort", Real)() }
+    }
+}
+
 type Texts = *const *const c_char;
 
 intercept! {
     /// `execve`
     fn dh_wrap_execve / execve(path: *const c_char, arguments: Texts, environment: Texts) -> c_int; _pc {
         type Real = unsafe extern "C" fn(*const c_char, Texts, Texts) -> c_int;
-        mark_clean();
+        leave(0);
         // SAFETY: passed on.
         unsafe { real!("execve", Real)(path, arguments, environment) }
     }
@@ -41,7 +52,7 @@ intercept! {
     /// `execv`
     fn dh_wrap_execv / execv(path: *const c_char, arguments: Texts) -> c_int; _pc {
         type Real = unsafe extern "C" fn(*const c_char, Texts) -> c_int;
-        mark_clean();
+        leave(0);
         // SAFETY: passed on.
         unsafe { real!("execv", Real)(path, arguments) }
     }
@@ -51,7 +62,7 @@ intercept! {
     /// `execvp`
     fn dh_wrap_execvp / execvp(file: *const c_char, arguments: Texts) -> c_int; _pc {
         type Real = unsafe extern "C" fn(*const c_char, Texts) -> c_int;
-        mark_clean();
+        leave(0);
         // SAFETY: passed on.
         unsafe { real!("execvp", Real)(file, arguments) }
     }
@@ -61,7 +72,7 @@ intercept! {
     /// `execvpe`
     fn dh_wrap_execvpe / execvpe(file: *const c_char, arguments: Texts, environment: Texts) -> c_int; _pc {
         type Real = unsafe extern "C" fn(*const c_char, Texts, Texts) -> c_int;
-        mark_clean();
+        leave(0);
         // SAFETY: passed on.
         unsafe { real!("execvpe", Real)(file, arguments, environment) }
     }
@@ -71,7 +82,7 @@ intercept! {
     /// `fexecve`
     fn dh_wrap_fexecve / fexecve(file: c_int, arguments: Texts, environment: Texts) -> c_int; _pc {
         type Real = unsafe extern "C" fn(c_int, Texts, Texts) -> c_int;
-        mark_clean();
+        leave(0);
         // SAFETY: passed on.
         unsafe { real!("fexecve", Real)(file, arguments, environment) }
     }
@@ -83,7 +94,7 @@ intercept! {
         folder: c_int, path: *const c_char, arguments: Texts, environment: Texts, flags: c_int,
     ) -> c_int; _pc {
         type Real = unsafe extern "C" fn(c_int, *const c_char, Texts, Texts, c_int) -> c_int;
-        mark_clean();
+        leave(0);
         // SAFETY: passed on.
         unsafe { real!("execveat", Real)(folder, path, arguments, environment, flags) }
     }
@@ -96,7 +107,7 @@ macro_rules! in_a_row {
         shim_before!($export, $inner);
 
         unsafe extern "C" fn $inner() -> unsafe extern "C" fn() {
-            mark_clean();
+            leave(0);
             real!($name, unsafe extern "C" fn())
         }
     )*};

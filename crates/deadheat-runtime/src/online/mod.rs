@@ -35,6 +35,7 @@ use deadheat_core::event::{BlockKind, Op};
 
 pub(crate) use eye::Eye;
 pub(crate) use quick::on_access;
+pub(crate) use report::records;
 pub(crate) use shadow::{CELLS, REGION_LOG2, REGIONS};
 
 use crate::hot::atomic;

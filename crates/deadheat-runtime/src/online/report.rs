@@ -4,7 +4,7 @@
 
 use core::cell::UnsafeCell;
 use core::ptr::null_mut;
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use deadheat_core::access::Access;
 use deadheat_core::event::BlockKind;
@@ -18,6 +18,7 @@ use super::shadow::{self, Noted};
 use super::word::{self, GRANULE};
 use super::{slots, tree};
 use crate::cold::block::{self, Label};
+use crate::cold::byhand;
 use crate::cold::lock::Lock;
 use crate::hot::thread::Thread;
 
@@ -69,6 +70,14 @@ static REPORT: Report = Report {
     }),
 };
 
+/// How many records were written.
+static RECORDS: AtomicU32 = AtomicU32::new(0);
+
+/// How many pairs of places that race are written down so far.
+pub(crate) fn records() -> u32 {
+    RECORDS.load(Ordering::Acquire)
+}
+
 fn with<R>(body: impl FnOnce(&mut Inner) -> R) -> R {
     // SAFETY: under the lock.
     REPORT.lock.with(|| body(unsafe { &mut *REPORT.inner.get() }))
@@ -77,6 +86,7 @@ fn with<R>(body: impl FnOnce(&mut Inner) -> R) -> R {
 /// Notes in the file that races are looked for in this run.
 pub(crate) fn begin() {
     block::flags(block::header_page()).fetch_or(flag::DETECTED, Ordering::Relaxed);
+    RECORDS.store(0, Ordering::Relaxed);
     with(|inner| {
         (inner.block, inner.used, inner.size, inner.sequence) = (null_mut(), 0, 0, 0);
         if inner.pairs.is_null() {
@@ -174,6 +184,7 @@ pub(crate) unsafe fn found(thread: *mut Thread, mine: Mine<'_>, other: u64) {
     if let Some(mut site) = site {
         site.locks.drop_all();
     }
+    byhand::halt();
 }
 
 /// What a word says of its access.
@@ -314,6 +325,7 @@ impl Inner {
             self.used += bytes;
             let used = AtomicU64::from_ptr(self.block.add(wire_block::USED).cast());
             used.store((self.used - wire_block::HEADER) as u64, Ordering::Release);
+            RECORDS.fetch_add(1, Ordering::Release);
             at.add(race::TIMES)
         }
     }

@@ -29,6 +29,12 @@ unsafe extern "C" {
         size: *mut Size,
     ) -> c_int;
     pub(crate) fn pthread_getattr_np(thread: Pthread, attr: *mut c_void) -> c_int;
+    pub(crate) fn exit(code: c_int) -> !;
+    pub(crate) fn __cxa_atexit(
+        function: unsafe extern "C" fn(*mut c_void),
+        data: *mut c_void,
+        library: *mut c_void,
+    ) -> c_int;
     pub(crate) fn dl_iterate_phdr(
         each: unsafe extern "C" fn(*mut Module, Size, *mut c_void) -> c_int,
         data: *mut c_void,

@@ -155,6 +155,66 @@ pub(crate) unsafe fn create_file(path: *const u8) -> Result<i32, Errno> {
     }
 }
 
+/// Creates a file that has no name, and that programs which are started from here inherit.
+pub(crate) fn create_nameless() -> Result<i32, Errno> {
+    // SAFETY: the name ends with a NUL.
+    result(unsafe { syscall(number::MEMFD_CREATE, [c"deadheat".as_ptr() as usize, 0, 0, 0, 0, 0]) })
+        .map(|file| file as i32)
+}
+
+/// Writes all of it at the file's position.
+pub(crate) fn write_all(file: i32, mut bytes: &[u8]) -> Result<(), Errno> {
+    while !bytes.is_empty() {
+        let arguments = [file as usize, bytes.as_ptr() as usize, bytes.len(), 0, 0, 0];
+        // SAFETY: the buffer is as long as said.
+        match result(unsafe { syscall(number::WRITE, arguments) }) {
+            Ok(written) => bytes = &bytes[written.min(bytes.len())..],
+            Err(Errno(EINTR)) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// A copy of the process with the calling thread alone; 0 in the copy. Its end is told to nobody: no signal, and only
+/// [`wait_for`] finds it. Nothing that the program or the C library registered for forks runs.
+///
+/// # Safety
+/// The copy makes system calls of its own and ends, or becomes another program.
+pub(crate) unsafe fn copy_process() -> Result<u32, Errno> {
+    // SAFETY: without flags no memory is shared; the caller's promise for the rest.
+    result(unsafe { syscall(number::CLONE, [0; 6]) }).map(|process| process as u32)
+}
+
+/// Waits until a copy ends: its exit code, or `None` if a signal killed it.
+pub(crate) fn wait_for(process: u32) -> Option<i32> {
+    const ALL_KINDS: usize = 0x4000_0000;
+    let mut status = 0i32;
+    loop {
+        let arguments = [process as usize, &raw mut status as usize, ALL_KINDS, 0, 0, 0];
+        // SAFETY: the buffer holds a number.
+        match result(unsafe { syscall(number::WAIT4, arguments) }) {
+            Err(Errno(EINTR)) => {}
+            Err(_) => return None,
+            Ok(_) => return (status & 0x7f == 0).then_some(status >> 8 & 0xff),
+        }
+    }
+}
+
+/// Becomes another program; returns only if that fails.
+///
+/// # Safety
+/// The path ends with a NUL, both lists with a null, and so do their texts with a NUL.
+pub(crate) unsafe fn become_program(
+    path: *const u8,
+    arguments: *const *const u8,
+    environment: *const *const u8,
+) {
+    let arguments = [path as usize, arguments as usize, environment as usize, 0, 0, 0];
+    // SAFETY: the caller's promise.
+    unsafe { syscall(number::EXECVE, arguments) };
+}
+
 /// Closes a descriptor of the runtime's own.
 pub(crate) fn close(file: i32) {
     // SAFETY: plain numbers.

@@ -19,4 +19,4 @@ mod memory;
 mod signals;
 pub(crate) use calls::*;
 pub(crate) use real::resolve;
-pub(crate) use signals::{Mask, Quiet};
+pub(crate) use signals::{Mask, Quiet, keep_children};

@@ -43,6 +43,11 @@ impl Quiet {
         Quiet { before: block() }
     }
 
+    /// Lets signals come as before: what a thread is to do before it becomes another program.
+    pub(crate) fn restore(&self) {
+        self.before.set();
+    }
+
     /// The signals that a thread created now would block by itself.
     pub(crate) fn of_child(&self) -> Mask {
         Mask(self.before.0 & !bit(SIGCANCEL))
@@ -67,6 +72,15 @@ impl Drop for Quiet {
     fn drop(&mut self) {
         self.before.set();
     }
+}
+
+/// The end of a child is told to nobody from now on, and its code is kept until somebody asks.
+pub(crate) fn keep_children() {
+    const SIGCHLD: usize = 17;
+    /// A kernel's `sigaction` that asks for the usual.
+    static USUAL: [usize; 4] = [0; 4];
+    // SAFETY: the buffer holds an action.
+    unsafe { syscall(number::RT_SIGACTION, [SIGCHLD, USUAL.as_ptr() as usize, 0, SET, 0, 0]) };
 }
 
 /// Blocks all signals but those that are [`ALLOWED`]; gives those that were blocked before.

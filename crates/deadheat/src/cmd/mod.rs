@@ -1,6 +1,7 @@
 //! One file a command. Each has `Args`, what it takes, and `run`, what it does.
 
 pub(crate) mod analyze;
+pub(crate) mod byhand;
 pub(crate) mod cc;
 pub(crate) mod demo;
 pub(crate) mod doctor;
@@ -38,6 +39,7 @@ pub(crate) fn run(command: Command, common: &Common) -> Result<Exit, Failure> {
         Command::Doctor(args) => doctor::run(&args, common),
         Command::Completions(args) => shell::completions(&args),
         Command::Man(args) => shell::man(&args, common),
+        Command::TellByHand(args) => byhand::run(&args, common),
         Command::HuntWarden { folder } => crate::hunt::warden::guard(&folder),
     }
 }

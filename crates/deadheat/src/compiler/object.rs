@@ -1,6 +1,9 @@
 //! The runtime's objects: embedded in this program, written to the cache for the linker.
 
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+
+use deadheat_core::options::{PATH_MARK, PATH_ROOM};
 
 use crate::cache;
 use crate::exit::Failure;
@@ -22,11 +25,15 @@ pub(crate) struct Object {
 impl Object {
     /// Writes what is not there yet.
     pub(crate) fn install() -> Result<Object, Failure> {
-        let folder = cache::folder()?.join(format!("runtime-{}", identity()));
+        let teller = std::env::current_exe().unwrap_or_default();
+        let teller = teller.as_os_str().as_bytes();
+        let identity = cache::name_of([identity().as_bytes(), teller]);
+        let folder = cache::folder()?.join(format!("runtime-{identity}"));
+        let (dynamic, fixed) = (naming(DYNAMIC, teller), naming(STATIC, teller));
         let object = Object { folder };
         let files: [(&str, &[u8]); 5] = [
-            ("rt-dynamic.o", DYNAMIC),
-            ("rt-static.o", STATIC),
+            ("rt-dynamic.o", &dynamic),
+            ("rt-static.o", &fixed),
             ("dynamic.list", DYNAMIC_LIST.as_bytes()),
             ("libtsan_preinit.o", EMPTY_OBJECT),
             ("libtsan.a", EMPTY_ARCHIVE),
@@ -64,6 +71,18 @@ impl Object {
         let options = STATIC_ARGUMENTS.split_whitespace().chain(more.split_whitespace());
         options.fold(String::from("-Wl"), |list, option| list + "," + option)
     }
+}
+
+/// An object with the path of the command line in it, which the program runs to have its races told. One that is too long
+/// stays out: the program then says that it does not know it.
+fn naming(object: &[u8], teller: &[u8]) -> Vec<u8> {
+    let mut object = object.to_vec();
+    let mark = object.windows(PATH_MARK.len()).position(|bytes| bytes == PATH_MARK);
+    if let Some(at) = mark.filter(|_| teller.len() < PATH_ROOM) {
+        let begin = at + PATH_MARK.len();
+        object[begin..begin + teller.len()].copy_from_slice(teller);
+    }
+    object
 }
 
 /// Changes with the content of the objects.

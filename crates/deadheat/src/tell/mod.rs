@@ -54,6 +54,9 @@ pub(crate) struct Output {
     /// Write the report to a file instead of standard error (text) or output (other formats)
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// Whether every form goes to standard error
+    #[arg(skip)]
+    errors: bool,
 }
 
 /// What to tell of a run's races, and in what form.
@@ -74,6 +77,9 @@ pub(crate) struct Choosing {
     /// List the suppressions that matched nothing
     #[arg(long)]
     unused_suppressions: bool,
+    /// Suppressions that the program brings along
+    #[arg(skip)]
+    own: String,
     /// From which grade of evidence on the exit code is 66
     #[arg(long, value_name = "GRADE", default_value = "observed", value_parser = grades())]
     fail_on: Grade,
@@ -82,12 +88,27 @@ pub(crate) struct Choosing {
 impl Output {
     /// That form, to the standard streams.
     pub(crate) fn of(format: &str) -> Output {
-        Output { format: format.to_owned(), output: None }
+        Output { format: format.to_owned(), output: None, errors: false }
     }
 
     /// That form, to a file.
     pub(crate) fn to(format: &str, path: &str) -> Output {
-        Output { format: format.to_owned(), output: Some(path.into()) }
+        Output { format: format.to_owned(), output: Some(path.into()), errors: false }
+    }
+}
+
+impl Telling {
+    /// That form to that file, else to standard error, but for what the file of suppressions and the text of more say.
+    pub(crate) fn by_hand(
+        format: &str,
+        output: Option<PathBuf>,
+        suppressions: Option<PathBuf>,
+        own: String,
+    ) -> Telling {
+        let output = Output { format: format.to_owned(), output, errors: true };
+        let suppressions = suppressions.into_iter().collect();
+        let choosing = Choosing { suppressions, unused_suppressions: false, own, fail_on: Grade::Observed };
+        Telling { output, choosing }
     }
 }
 
@@ -139,6 +160,17 @@ pub(crate) fn traces(
     common: &Common,
 ) -> Result<Exit, Failure> {
     tell(traces, judging, telling, common, |reports| reports)
+}
+
+/// Tells the trace of a program that was started by hand, which nobody keeps. The code is 66 or 0.
+pub(crate) fn by_hand(trace: &Path, telling: &Telling, common: &Common) -> Result<Exit, Failure> {
+    let judging = Judging { by: vec!["hb".to_owned()], all_pairs: false };
+    tell(&[trace.to_owned()], &judging, telling, common, |mut reports| {
+        reports.iter_mut().for_each(|report| report.run.trace = None);
+        // What is suppressed altogether is not worth a word.
+        reports.retain(|report| !report.races.is_empty());
+        reports
+    })
 }
 
 /// Judges the traces of the processes that a command started, and tells them as one. The code is 66 or 0.
@@ -202,8 +234,10 @@ pub(crate) fn write(reports: &[Report], output: &Output, common: &Common) -> Res
     let format = named(&output.format)
         .ok_or_else(|| Failure::usage(format!("there is no format `{}`", output.format)))?;
     match &output.output {
-        None if format.for_people => write_all(reports, format, true, common, &mut anstream::stderr())
-            .context(|| "standard error".to_owned()),
+        None if format.for_people || output.errors => {
+            write_all(reports, format, format.for_people, common, &mut anstream::stderr())
+                .context(|| "standard error".to_owned())
+        }
         None => write_all(reports, format, false, common, &mut io::BufWriter::new(io::stdout()))
             .context(|| "standard output".to_owned()),
         Some(path) => {
@@ -235,6 +269,9 @@ fn root() -> PathBuf {
 
 fn read_suppressions(choosing: &Choosing) -> Result<Suppressions, Failure> {
     let mut suppressions = Suppressions::default();
+    for warning in suppressions.read("__tsan_default_suppressions", &choosing.own) {
+        anstream::eprintln!("deadheat: warning: {warning}");
+    }
     for path in &choosing.suppressions {
         let bytes = std::fs::read(path)
             .map_err(|error| Failure::input(format!("cannot read {}: {error}", path.display())))?;

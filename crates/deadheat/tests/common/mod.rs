@@ -45,6 +45,7 @@ pub(crate) fn with((c, cxx): (&str, &str)) -> Command {
 /// Takes away what the caller's environment would change, and keeps the cache to ourselves.
 pub(crate) fn clean(command: &mut Command) {
     let taken = ["CC", "CXX", "CFLAGS", "CXXFLAGS", "LDFLAGS", "MAKEFLAGS", "DEADHEAT_CC", "DEADHEAT_CXX"];
+    let taken = taken.into_iter().chain(["DEADHEAT", "DEADHEAT_OPTIONS", "TSAN_OPTIONS"]);
     for name in taken {
         command.env_remove(name);
     }
@@ -82,12 +83,18 @@ pub(crate) fn said(output: &Output) -> String {
     format!("{}\n{}{}", output.status, text(&output.stdout), text(&output.stderr))
 }
 
-/// Runs the program as it is, then under `deadheat run`, which must catch the store's race.
+/// Runs the program by hand, then under `deadheat run`: both must catch the store's race.
 pub(crate) fn races(folder: &Path, command: &[&str]) {
-    ok(Command::new(command[0]).args(&command[1..]), folder);
-    let output = output(deadheat().args(["run", "--"]).args(command), folder);
-    assert_eq!(output.status.code(), Some(66), "{command:?}\n{}", said(&output));
-    assert!(said(&output).contains("store.c:"), "{}", said(&output));
+    let mut by_hand = Command::new(command[0]);
+    clean(&mut by_hand);
+    by_hand.args(&command[1..]);
+    let mut run = deadheat();
+    run.args(["run", "--"]).args(command);
+    for mut way in [by_hand, run] {
+        let output = output(&mut way, folder);
+        assert_eq!(output.status.code(), Some(66), "{way:?}\n{}", said(&output));
+        assert!(said(&output).contains("store.c:"), "{way:?}\n{}", said(&output));
+    }
 }
 
 /// Whether a tool is there. Says so if it is not: the caller returns.

@@ -1,0 +1,152 @@
+//! Options of a program that is started by hand, in ThreadSanitizer's syntax: `name=value`, separated by blanks, commas
+//! or colons; a value may be quoted.
+
+/// The environment variables that hold options; what a later one says counts.
+pub const VARIABLES: [&str; 2] = ["TSAN_OPTIONS", "DEADHEAT_OPTIONS"];
+/// The environment variable that names the command line which tells the races.
+pub const TELLER: &str = "DEADHEAT";
+/// The command that does so. Its arguments: the trace, the process, three texts of options (the program's own, then those
+/// of [`VARIABLES`]), and the program's own suppressions.
+pub const COMMAND: &core::ffi::CStr = c"tell-by-hand";
+
+/// What the bytes of a runtime object hold in front of the room for the path of the command line.
+pub const PATH_MARK: [u8; 40] = *b"deadheat: where the command line lies: \0";
+/// The room behind it, with the NUL that ends the path.
+pub const PATH_ROOM: usize = 4096;
+
+/// Options that mean something here.
+pub const HEEDED: [&str; 6] =
+    ["exitcode", "format", "halt_on_error", "log_path", "report_bugs", "suppressions"];
+
+/// Options that ThreadSanitizer knows, and that change nothing here.
+const ACCEPTED: &str = " abort_on_error allocator_may_return_null allocator_release_to_os_interval_ms allow_addr2line \
+    allow_user_segv_handler atexit_sleep_ms can_use_proc_maps_statm check_printf clear_shadow_mmap_threshold color \
+    compress_stack_depot cov_8bit_counters_out cov_pcs_out coverage coverage_dir decorate_proc_maps \
+    dedup_token_length demangle detect_deadlocks detect_invalid_join detect_leaks detect_write_exec die_after_fork \
+    disable_coredump dump_instruction_bytes dump_registers enable_annotations enable_symbolizer_markup \
+    external_symbolizer_path fast_unwind_on_check fast_unwind_on_fatal fast_unwind_on_malloc flush_memory_ms \
+    flush_symbolizer_ms force_background_thread force_seq_cst_atomics full_address_space handle_abort handle_ioctl \
+    handle_segv handle_sigbus handle_sigfpe handle_sigill handle_sigtrap hard_rss_limit_mb heap_profile help \
+    history_size html_cov_report ignore_interceptors_accesses ignore_noninstrumented_modules include \
+    include_if_exists intercept_intrin intercept_memcmp intercept_memmem intercept_send intercept_stat \
+    intercept_strchr intercept_strcmp intercept_strlen intercept_strndup intercept_strpbrk intercept_strspn \
+    intercept_strstr intercept_strtok intercept_tls_get_addr io_sync leak_check_at_exit legacy_pthread_cond \
+    log_exe_name log_suffix log_to_syslog malloc_context_size max_allocation_size_mb memory_limit_mb mmap_limit_mb \
+    no_huge_pages_for_shadow print_cmdline print_full_thread_history print_module_map print_summary \
+    print_suppressions profile_memory report_atomic_races report_destroy_locked report_mutex_bugs \
+    report_signal_unsafe report_thread_leaks running_on_valgrind sancov_path second_deadlock_stack \
+    shared_ptr_interceptor soft_rss_limit_mb stack_trace_format stop_on_start strict_memcmp strict_string_checks \
+    strip_env strip_path_prefix suppress_equal_pcs suppress_equal_stacks symbolize symbolize_inline_frames \
+    symbolize_vs_style test_only_emulate_no_memorymap test_only_replace_dlopen_main_program use_madv_dontdump \
+    use_sigaltstack verbosity verify_interceptors ";
+
+/// Whether there is an option of this name.
+#[must_use]
+pub fn is_known(name: &[u8]) -> bool {
+    let accepted = || ACCEPTED.split(' ').any(|accepted| accepted.as_bytes() == name);
+    !name.is_empty() && (HEEDED.iter().any(|heeded| heeded.as_bytes() == name) || accepted())
+}
+
+/// The options in a text, in order: name and value. A word without `=` has an empty value.
+pub fn words(text: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
+    let mut rest = text;
+    core::iter::from_fn(move || {
+        let begin = rest.iter().position(|&byte| !separates(byte))?;
+        rest = &rest[begin..];
+        let name_end = rest.iter().position(|&byte| byte == b'=' || separates(byte)).unwrap_or(rest.len());
+        let (name, tail) = rest.split_at(name_end);
+        let Some((b'=', tail)) = tail.split_first() else {
+            rest = tail;
+            return Some((name, &tail[..0]));
+        };
+        let (value, tail) = match tail.split_first() {
+            Some((quote @ (b'\'' | b'"'), tail)) => until(tail, |byte| byte == *quote),
+            Some(_) | None => until(tail, separates),
+        };
+        rest = tail;
+        Some((name, value))
+    })
+}
+
+/// What is before the first byte that `ends` it, and what is behind that byte.
+fn until(text: &[u8], ends: impl Fn(u8) -> bool) -> (&[u8], &[u8]) {
+    match text.iter().position(|&byte| ends(byte)) {
+        Some(at) => (&text[..at], &text[at + 1..]),
+        None => (text, b""),
+    }
+}
+
+fn separates(byte: u8) -> bool {
+    matches!(byte, b' ' | b',' | b':' | b'\n' | b'\t' | b'\r')
+}
+
+/// The value that the texts give an option: the last one counts.
+#[must_use]
+pub fn value<'a>(texts: &[&'a [u8]], name: &str) -> Option<&'a [u8]> {
+    let all = texts.iter().flat_map(|text| words(text));
+    all.filter(|(found, _)| *found == name.as_bytes()).last().map(|(_, value)| value)
+}
+
+/// A value that says yes or no.
+#[must_use]
+pub fn yes(value: &[u8]) -> Option<bool> {
+    match value {
+        b"1" | b"yes" | b"true" => Some(true),
+        b"0" | b"no" | b"false" => Some(false),
+        _ => None,
+    }
+}
+
+/// A value that is an exit code.
+#[must_use]
+pub fn code(value: &[u8]) -> Option<u8> {
+    core::str::from_utf8(value).ok()?.parse().ok()
+}
+
+/// The exit code of a process that has races.
+#[must_use]
+pub fn exit_code(texts: &[&[u8]]) -> u8 {
+    const RACES: u8 = 66;
+    value(texts, "exitcode").and_then(code).unwrap_or(RACES)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, expected: &[(&str, &str)]) {
+        let expected = expected.iter().map(|(name, value)| (name.as_bytes(), value.as_bytes()));
+        assert!(words(text.as_bytes()).eq(expected), "{text}");
+    }
+
+    #[test]
+    fn words_are_separated_as_in_tsan() {
+        check("a=1 b=2,c=3:d=4\n\te=5", &[("a", "1"), ("b", "2"), ("c", "3"), ("d", "4"), ("e", "5")]);
+        check(" ,: ", &[]);
+        check("a='x y:z' b=\"it's\" c=", &[("a", "x y:z"), ("b", "it's"), ("c", "")]);
+        check("a='open b=1", &[("a", "open b=1")]);
+        check("alone b=1 =2", &[("alone", ""), ("b", "1"), ("", "2")]);
+    }
+
+    #[test]
+    fn the_last_value_counts() {
+        let texts = [&b"exitcode=1 exitcode=2"[..], b"", b"exitcode=3,format=tsan"];
+        assert_eq!(exit_code(&texts), 3);
+        assert_eq!(exit_code(&texts[..1]), 2);
+        assert_eq!(exit_code(&[b"exitcode=many"]), 66);
+        assert_eq!(value(&texts, "format"), Some(&b"tsan"[..]));
+        assert_eq!(value(&texts, "log_path"), None);
+        assert_eq!((yes(b"yes"), yes(b"0"), yes(b"2")), (Some(true), Some(false), None));
+    }
+
+    #[test]
+    fn names_are_known_whole() {
+        for name in ["exitcode", "format", "abort_on_error", "verify_interceptors", "help"] {
+            assert!(is_known(name.as_bytes()), "{name}");
+        }
+        for name in ["", " ", "exit", "help history_size", "helps"] {
+            assert!(!is_known(name.as_bytes()), "{name}");
+        }
+    }
+}

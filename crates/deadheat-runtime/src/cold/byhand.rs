@@ -1,0 +1,252 @@
+//! A program that is started by hand: no command line waits for its trace.
+//!
+//! The trace is in memory alone, so that the program has no descriptor that it does not expect. Where races were found, a
+//! copy of the process writes it into a file without a name, and becomes the command line that linked the program, which
+//! tells them.
+//!
+//! Invariant: while the copy is waited for no handler runs on the waiting thread, and the program learns of no child.
+
+use core::ffi::{CStr, c_char};
+use core::ptr::null;
+use core::sync::atomic::{AtomicI32, AtomicU32, Ordering};
+
+use deadheat_core::options;
+use deadheat_core::wire::header;
+
+use super::lock::Lock;
+use super::{block, exit, rescue, start};
+use crate::{online, sys};
+
+/// Whether the program was started by hand.
+static ON: AtomicU32 = AtomicU32::new(0);
+/// Whether the first race ends the process.
+static HALTS: AtomicU32 = AtomicU32::new(0);
+/// Records that have been told.
+static TOLD: AtomicU32 = AtomicU32::new(0);
+/// The code that the races which have been told end the process with; 0 if they do not count.
+static CODE: AtomicI32 = AtomicI32::new(0);
+/// One thread tells at a time.
+static TELLING: Lock = Lock::new();
+
+/// The path of the command line, written here before the program is linked.
+#[repr(C)]
+struct Linked {
+    mark: [u8; options::PATH_MARK.len()],
+    path: [u8; options::PATH_ROOM],
+}
+
+#[used]
+static LINKED: Linked = Linked { mark: options::PATH_MARK, path: [0; options::PATH_ROOM] };
+
+/// Texts of options: the program's own, then those of [`options::VARIABLES`].
+const TEXTS: usize = 1 + options::VARIABLES.len();
+
+/// What is kept of the environment, which the program may change. Each ends with a NUL.
+struct Kept {
+    texts: [*const c_char; TEXTS],
+    teller: *const c_char,
+}
+
+static mut KEPT: Kept = Kept { texts: [c"".as_ptr(); TEXTS], teller: c"".as_ptr() };
+
+/// Whether the program was started by hand, and races are looked for.
+pub(crate) fn on() -> bool {
+    ON.load(Ordering::Relaxed) != 0
+}
+
+/// Reads the options; `false` if nothing is to be looked for.
+///
+/// # Safety
+/// Called once, before any other thread runs; the environment is the program's.
+pub(crate) unsafe fn begin(environment: *const *const c_char) -> bool {
+    // SAFETY: the caller's promise; the program's function has no argument and gives a text or null.
+    unsafe {
+        let own = text_of(weak_address!("__tsan_default_options"));
+        let mut texts = [own, b"", b""];
+        warn_of("__tsan_default_options", own);
+        for (text, name) in texts[1..].iter_mut().zip(options::VARIABLES) {
+            *text = start::variable(environment, name).unwrap_or_default();
+            warn_of(name, text);
+        }
+        let flag = |name| options::value(&texts, name).and_then(options::yes);
+        if flag("report_bugs") == Some(false) {
+            return false;
+        }
+        HALTS.store(u32::from(flag("halt_on_error") == Some(true)), Ordering::Relaxed);
+        let teller = match start::variable(environment, options::TELLER) {
+            Some(path) if !path.is_empty() => keep(path),
+            // What is there now, and not what the compiler saw.
+            _ => core::hint::black_box((&raw const LINKED.path).cast()),
+        };
+        KEPT = Kept { texts: texts.map(keep), teller };
+    }
+    ON.store(1, Ordering::Relaxed);
+    true
+}
+
+/// What the program's own function gives, if it has one.
+unsafe fn text_of<'a>(function: usize) -> &'a [u8] {
+    if function == 0 {
+        return b"";
+    }
+    // SAFETY: the caller's promise.
+    unsafe {
+        let function = core::mem::transmute::<usize, unsafe extern "C" fn() -> *const c_char>(function);
+        let text = function();
+        if text.is_null() { b"" } else { CStr::from_ptr(text).to_bytes() }
+    }
+}
+
+/// A copy of the text; no text if there is no memory for it.
+fn keep(text: &[u8]) -> *const c_char {
+    if text.is_empty() {
+        return c"".as_ptr();
+    }
+    let Ok(copy) = sys::map_anonymous(text.len() + 1) else { return c"".as_ptr() };
+    // SAFETY: the mapping is longer than the text, and zero behind it.
+    unsafe { core::ptr::copy_nonoverlapping(text.as_ptr(), copy, text.len()) };
+    copy as *const c_char
+}
+
+/// Names what cannot be meant.
+fn warn_of(source: &str, text: &[u8]) {
+    for (name, value) in options::words(text) {
+        let wrong: &[u8] = match name {
+            _ if !options::is_known(name) => b"there is no option `",
+            b"exitcode" if options::code(value).is_none() => b"not a number from 0 to 255 for `",
+            b"halt_on_error" | b"report_bugs" if options::yes(value).is_none() => b"neither 0 nor 1 for `",
+            _ => continue,
+        };
+        for part in [b"deadheat: warning: ", source.as_bytes(), b": ", wrong, name, b"`\n"] {
+            sys::say(part);
+        }
+    }
+}
+
+/// In a forked child, whose trace is begun: it has found nothing yet.
+pub(crate) fn in_child() {
+    TOLD.store(0, Ordering::Relaxed);
+    CODE.store(0, Ordering::Relaxed);
+    TELLING.release();
+}
+
+/// A race was found: tells it and ends the process, if the first one is to.
+pub(crate) fn halt() {
+    if HALTS.load(Ordering::Relaxed) != 0 {
+        let code = exit::leave(0);
+        if code != 0 {
+            sys::exit(code);
+        }
+    }
+}
+
+/// Tells the races that have not been told yet, and gives the code with which a process ends that would end with `code`.
+pub(crate) fn tell(code: i32) -> i32 {
+    // A child of `vfork`, or one that the program made by a system call, is not what was watched.
+    if !on() || online::records() == 0 || !is_ours() {
+        return code;
+    }
+    let quiet = sys::Quiet::new();
+    let process = sys::process_id();
+    TELLING.with(|| {
+        let found = online::records();
+        if found != TOLD.swap(found, Ordering::Relaxed) {
+            // SAFETY: the copy makes a copy of its own, waits and ends.
+            let told = match unsafe { sys::copy_process() } {
+                Ok(0) => sys::exit(see_to_it(&quiet, process)),
+                Ok(copy) => sys::wait_for(copy).unwrap_or_else(rescue),
+                Err(_) => rescue(),
+            };
+            if told != 0 {
+                CODE.store(told, Ordering::Relaxed);
+            }
+        }
+    });
+    match CODE.load(Ordering::Relaxed) {
+        0 => code,
+        races => races,
+    }
+}
+
+/// Whether the calling process is the one that the trace is of.
+fn is_ours() -> bool {
+    let page = block::header_page();
+    // SAFETY: the first page stays mapped; the field is aligned.
+    !page.is_null() && unsafe { page.add(header::PID).cast::<u32>().read() } == sys::process_id()
+}
+
+fn texts() -> [*const c_char; TEXTS] {
+    // SAFETY: nothing is written there once the program runs.
+    unsafe { KEPT.texts }
+}
+
+/// Tells what can be told here; gives the code to end with.
+fn rescue() -> i32 {
+    // SAFETY: the kept texts end with a NUL.
+    let (texts, teller) =
+        unsafe { (texts().map(|text| CStr::from_ptr(text).to_bytes()), CStr::from_ptr(teller()).to_bytes()) };
+    rescue::tell(block::in_memory(), teller);
+    i32::from(options::exit_code(&texts))
+}
+
+/// The path of the command line.
+fn teller() -> *const c_char {
+    // SAFETY: nothing is written there once the program runs.
+    unsafe { KEPT.teller }
+}
+
+/// In a copy of the process: waits for the command line. The program is told of the end of what becomes another program,
+/// but not of that of a mere copy, which this is.
+fn see_to_it(quiet: &sys::Quiet, process: u32) -> i32 {
+    sys::keep_children();
+    // SAFETY: the copy becomes another program or ends.
+    let told = match unsafe { sys::copy_process() } {
+        Ok(0) => become_teller(quiet, process),
+        Ok(copy) => sys::wait_for(copy),
+        Err(_) => None,
+    };
+    told.unwrap_or_else(rescue)
+}
+
+/// In the copy of that copy: becomes the command line; where there is none, tells what can be told without it.
+fn become_teller(quiet: &sys::Quiet, process: u32) -> ! {
+    let teller = teller();
+    if let Ok(file) = sys::create_nameless()
+        && sys::write_all(file, block::in_memory()).is_ok()
+    {
+        let mut path = *b"/proc/self/fd/\0\0\0\0\0\0\0\0\0\0\0";
+        rescue::put_number(&mut path, 14, file as u64);
+        let mut number = [0u8; 21];
+        rescue::put_number(&mut number, 0, u64::from(process));
+        // SAFETY: as above; the program's function gives a text or null.
+        unsafe {
+            let own = weak_address!("__tsan_default_suppressions");
+            let suppressions = text_of(own);
+            let [first, second, third] = texts();
+            let arguments = [
+                teller,
+                options::COMMAND.as_ptr(),
+                path.as_ptr().cast(),
+                number.as_ptr().cast(),
+                first,
+                second,
+                third,
+                if suppressions.is_empty() { c"".as_ptr() } else { suppressions.as_ptr().cast() },
+                null(),
+            ];
+            let environment = environment();
+            quiet.restore();
+            sys::become_program(teller.cast(), arguments.as_ptr().cast(), environment.cast());
+        }
+    }
+    sys::exit(rescue())
+}
+
+/// The environment as the program has it now.
+fn environment() -> *const *const c_char {
+    static NONE: [usize; 1] = [0];
+    let variable = weak_address!("environ") as *const *const *const c_char;
+    // SAFETY: the C library's variable.
+    let list = if variable.is_null() { null() } else { unsafe { *variable } };
+    if list.is_null() { NONE.as_ptr().cast() } else { list }
+}

@@ -1,0 +1,64 @@
+//! `deadheat tell-by-hand`: tells the races of a program that was started by hand. The runtime in that program runs it.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use deadheat_core::options;
+use deadheat_report::format::named;
+
+use crate::args::Common;
+use crate::exit::{Exit, Failure};
+use crate::tell::{self, Telling};
+
+/// What the runtime hands over.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The trace
+    trace: PathBuf,
+    /// The process
+    process: u32,
+    /// What the program says, then the environment
+    #[arg(num_args = 3, required = true, allow_hyphen_values = true)]
+    options: Vec<OsString>,
+    /// Suppressions that the program brings along
+    #[arg(allow_hyphen_values = true)]
+    suppressions: OsString,
+}
+
+/// Tells the races; ends with the code that the program is to end with, 0 for its own.
+pub(crate) fn run(args: &Args, common: &Common) -> Result<Exit, Failure> {
+    let texts: Vec<&[u8]> = args.options.iter().map(|text| text.as_bytes()).collect();
+    let value = |name| options::value(&texts, name).filter(|value| !value.is_empty());
+    let path = |name| value(name).map(|value| Path::new(OsStr::from_bytes(value)));
+    let format = value("format").map_or("text".into(), String::from_utf8_lossy);
+    let format = if named(&format).is_some() {
+        &*format
+    } else {
+        anstream::eprintln!("deadheat: warning: there is no format `{format}`; this is `text`");
+        "text"
+    };
+    let output = path("log_path").filter(|path| path.as_os_str() != "stderr").map(|path| {
+        let mut path = path.as_os_str().to_owned();
+        path.push(format!(".{}", args.process));
+        PathBuf::from(path)
+    });
+    let suppressions = path("suppressions").and_then(|path| readable(path, args.process));
+    let own = args.suppressions.to_string_lossy().into_owned();
+    let telling = Telling::by_hand(format, output, suppressions, own);
+    match tell::by_hand(&args.trace, &telling, common)? {
+        Exit::Races => Ok(Exit::Program(options::exit_code(&texts))),
+        other => Ok(other),
+    }
+}
+
+/// The file, or the one beside the program; none, and a warning, if neither can be read.
+fn readable(path: &Path, process: u32) -> Option<PathBuf> {
+    let program = std::fs::read_link(format!("/proc/{process}/exe")).unwrap_or_default();
+    let beside = program.parent().unwrap_or(Path::new("")).join(path);
+    let found = [path, &beside].into_iter().find(|path| std::fs::File::open(path).is_ok());
+    if found.is_none() {
+        anstream::eprintln!("deadheat: warning: cannot read the suppressions {}", path.display());
+    }
+    found.map(Path::to_owned)
+}

@@ -1,0 +1,186 @@
+//! Programs that are started by hand find their races, and have them told by the command line that linked them.
+
+mod common;
+
+use std::fs;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use common::{clean, each_compiler, folder, ok, output, with};
+
+const SUITE: &str = "byhand";
+/// What the first lines of the report say, in the form for people.
+const RACE: &str = "data race on `shared` (4 bytes)";
+
+/// The program, built with these arguments more, in a folder of the test.
+fn build(pair: (&str, &str), folder: &Path, arguments: &[&str]) {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus/byhand.c");
+    ok(with(pair).args(["cc", "-O1", "-pthread", "-o", "program"]).arg(source).args(arguments), folder);
+}
+
+/// The program built by the system's compiler, in a folder of the test's own.
+fn built(name: &str) -> PathBuf {
+    let folder = folder(SUITE, name);
+    build(("cc", "c++"), &folder, &[]);
+    folder
+}
+
+struct Ended {
+    code: Option<i32>,
+    signal: Option<i32>,
+    out: String,
+    err: String,
+}
+
+/// Starts the program by hand.
+fn run(folder: &Path, way: &str, environment: &[(&str, &str)]) -> Ended {
+    let mut command = Command::new(folder.join("program"));
+    clean(&mut command);
+    let found = output(command.arg(way).envs(environment.iter().copied()), folder);
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let (out, err) = (text(&found.stdout), text(&found.stderr));
+    Ended { code: found.status.code(), signal: found.status.signal(), out, err }
+}
+
+#[test]
+fn races_are_told_and_the_program_ends_as_it_would_but_for_its_code() {
+    each_compiler("byhand", |pair, folder| {
+        for arguments in [&[][..], &["-static"], &["-DOWN_SUPPRESSIONS"]] {
+            build(pair, folder, arguments);
+            let Ended { code, out, err, .. } = run(folder, "", &[]);
+            assert_eq!(out, "begin\ndone\ndestructor\n", "{err}");
+            if arguments == ["-DOWN_SUPPRESSIONS"] {
+                assert_eq!((code, &*err), (Some(3), ""));
+            } else {
+                assert_eq!(code, Some(66), "{arguments:?} {err}");
+                assert_eq!(err.matches(RACE).count(), 1, "{err}");
+                assert!(err.contains("#0 store ") && err.contains("#0 race "), "{err}");
+                assert!(err.ends_with("deadheat: 1 race (1 unordered)\n"), "{err}");
+            }
+        }
+    });
+}
+
+#[test]
+fn every_way_out_tells() {
+    let folder = built("ways");
+    for (way, code, out) in [
+        ("_exit", 66, "begin\ndone\n"),
+        ("ignoring", 66, "begin\ndone\ndestructor\n"),
+        ("exec", 0, "begin\ndone\nexecuted\n"),
+        ("failing-exec", 66, "begin\ndone\nchildren 0, none to wait for: 1\ndestructor\n"),
+        ("fork", 0, "begin\ndestructor\nchild 66\ndestructor\n"),
+    ] {
+        let ended = run(&folder, way, &[]);
+        assert_eq!((ended.code, &*ended.out), (Some(code), out), "{way}: {}", ended.err);
+        assert_eq!(ended.err.matches(RACE).count(), 1, "{way}: {}", ended.err);
+    }
+    let quick = run(&folder, "quick_exit", &[]);
+    assert_eq!((quick.code, quick.err.matches(RACE).count()), (Some(66), 1), "{}", quick.err);
+    let aborted = run(&folder, "abort", &[]);
+    assert_eq!((aborted.signal, aborted.err.matches(RACE).count()), (Some(6), 1), "{}", aborted.err);
+}
+
+#[test]
+fn without_races_nothing_is_said_and_nothing_is_left() {
+    let folder = built("silent");
+    let ended = run(&folder, "silent", &[]);
+    assert_eq!((ended.code, &*ended.out, &*ended.err), (Some(3), "begin\ndestructor\n", ""));
+    let off = run(&folder, "descriptors", &[("DEADHEAT_WIRE", "1;mode=off")]);
+    let on = run(&folder, "descriptors", &[]);
+    assert_eq!((off.code, on.code), (Some(0), Some(66)), "{}", on.err);
+    assert_eq!(off.out, on.out, "the program has as many descriptors as without us");
+    let names = fs::read_dir(&folder).expect("listed").flatten().map(|entry| entry.file_name());
+    assert_eq!(names.collect::<Vec<_>>(), ["program"]);
+}
+
+#[test]
+fn options_of_the_environment_hold() {
+    let folder = built("options");
+    let code = |environment: &[(&str, &str)]| run(&folder, "", environment).code;
+    assert_eq!(code(&[("TSAN_OPTIONS", "exitcode=7")]), Some(7));
+    assert_eq!(code(&[("TSAN_OPTIONS", "exitcode=7"), ("DEADHEAT_OPTIONS", "exitcode='8'")]), Some(8));
+    assert_eq!(code(&[("TSAN_OPTIONS", "exitcode=0")]), Some(3));
+    let off = run(&folder, "", &[("TSAN_OPTIONS", "verbosity=1:report_bugs=0")]);
+    assert_eq!((off.code, &*off.err), (Some(3), ""));
+    let halted = run(&folder, "", &[("TSAN_OPTIONS", "halt_on_error=1 abort_on_error=0")]);
+    assert_eq!((halted.code, halted.out.contains("destructor")), (Some(66), false), "{}", halted.err);
+    let shaped = run(&folder, "", &[("DEADHEAT_OPTIONS", "format=tsan")]);
+    assert!(
+        shaped.err.starts_with("==================\nWARNING: ThreadSanitizer: data race (pid="),
+        "{}",
+        shaped.err
+    );
+    fs::write(folder.join("list"), "race:store\n").expect("written");
+    let suppressed = run(&folder, "", &[("TSAN_OPTIONS", "suppressions='list',exitcode=9")]);
+    assert_eq!((suppressed.code, &*suppressed.err), (Some(3), ""));
+    let away = run(&folder, "", &[("TSAN_OPTIONS", "suppressions=none")]);
+    assert!(away.code == Some(66) && away.err.contains("cannot read the suppressions none"), "{}", away.err);
+}
+
+#[test]
+fn reports_go_to_a_log_of_the_process() {
+    let folder = built("log");
+    let log = |start: &str| {
+        let names = fs::read_dir(&folder).expect("listed").flatten().map(|entry| entry.path());
+        let is_log =
+            |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(start));
+        fs::read_to_string(names.into_iter().find(is_log).expect("a log")).expect("readable")
+    };
+    let ended = run(&folder, "", &[("TSAN_OPTIONS", "log_path=told")]);
+    assert_eq!((ended.code, &*ended.err), (Some(66), ""));
+    assert!(log("told.").contains(RACE));
+    build(("cc", "c++"), &folder, &["-DOWN_OPTIONS"]);
+    let ended = run(&folder, "", &[]);
+    assert_eq!((ended.code, &*ended.err), (Some(5), ""));
+    assert!(log("own.").contains(RACE));
+}
+
+#[test]
+fn what_cannot_be_meant_is_named() {
+    let folder = built("unknown");
+    let options =
+        [("TSAN_OPTIONS", "detect_deadlocks=1 halt=1"), ("DEADHEAT_OPTIONS", "exitcode=many:format=rhyme")];
+    let Ended { code, err, .. } = run(&folder, "", &options);
+    assert_eq!(code, Some(66));
+    for line in [
+        "deadheat: warning: TSAN_OPTIONS: there is no option `halt`\n",
+        "deadheat: warning: DEADHEAT_OPTIONS: not a number from 0 to 255 for `exitcode`\n",
+        "deadheat: warning: there is no format `rhyme`; this is `text`\n",
+    ] {
+        assert!(err.contains(line), "{line} in {err}");
+    }
+    assert_eq!(err.matches("warning").count(), 3, "{err}");
+    assert!(err.contains(RACE), "{err}");
+}
+
+#[test]
+fn without_the_command_line_places_and_a_trace_are_left() {
+    let folder = built("gone");
+    let Ended { code, err, out, .. } = run(&folder, "", &[("DEADHEAT", "/nonexistent/deadheat")]);
+    assert_eq!((code, &*out), (Some(66), "begin\ndone\ndestructor\n"), "{err}");
+    let program = folder.join("program");
+    let place = |line: &str| {
+        let (_, rest) = line.split_once(&format!("{}+0x", program.display())).expect("module and offset");
+        let offset = rest.split([' ', '\n']).next().unwrap_or_default().to_owned();
+        let resolved =
+            ok(Command::new("addr2line").arg("-e").arg(&program).arg(format!("0x{offset}")), &folder);
+        String::from_utf8_lossy(&resolved.stdout).into_owned()
+    };
+    let source = include_str!("corpus/byhand.c");
+    let line = |mark: &str| 1 + source.lines().position(|line| line.contains(mark)).expect("marked");
+    let told = err.lines().next().unwrap_or_default();
+    let sides: Vec<&str> = told.split(" and ").collect();
+    let mut places: Vec<String> = sides.iter().map(|side| place(side)).collect();
+    places.sort();
+    let expected = [line("the second thread's"), line("the first thread's")];
+    for (place, line) in places.iter().zip(expected) {
+        assert!(place.contains(&format!("byhand.c:{line}")), "{place} in {err}");
+    }
+    assert!(err.contains("cannot run /nonexistent/deadheat"), "{err}");
+    let (_, command) = err.trim_end().rsplit_once(": deadheat ").expect("the command that finishes the job");
+    let analyzed = output(common::deadheat().args(command.split(' ')), &folder);
+    assert_eq!(analyzed.status.code(), Some(66), "{}", common::said(&analyzed));
+    assert!(common::said(&analyzed).contains(RACE), "{}", common::said(&analyzed));
+}
