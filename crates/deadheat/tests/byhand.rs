@@ -76,6 +76,9 @@ fn every_way_out_tells() {
         assert_eq!((ended.code, &*ended.out), (Some(code), out), "{way}: {}", ended.err);
         assert_eq!(ended.err.matches(RACE).count(), 1, "{way}: {}", ended.err);
     }
+    let handled = run(&folder, "atfork", &[]);
+    assert_eq!(handled.code, Some(66), "{}", handled.err);
+    assert!(handled.err.contains("#0 around_fork "), "{}", handled.err);
     let quick = run(&folder, "quick_exit", &[]);
     assert_eq!((quick.code, quick.err.matches(RACE).count()), (Some(66), 1), "{}", quick.err);
     let aborted = run(&folder, "abort", &[]);

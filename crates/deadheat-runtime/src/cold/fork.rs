@@ -3,16 +3,18 @@
 //! Invariant: none of the runtime's locks is held over `fork`, and the child never touches its
 //! parent's trace.
 
+use core::sync::atomic::{AtomicU32, Ordering};
+
 use super::{block, byhand, modules, start, threads};
 use crate::gate;
 use crate::hot::atomic;
 use crate::hot::thread::{UNWATCHED, current, internal};
 use crate::online;
-use crate::sys;
+use crate::sys::{self, c};
 
 /// Calls `fork` and sets the child up.
 pub(crate) fn fork(real: impl FnOnce() -> i32) -> i32 {
-    if !start::recording() {
+    if !start::recording() || online::on() {
         return real();
     }
     let parent = sys::process_id();
@@ -20,27 +22,59 @@ pub(crate) fn fork(real: impl FnOnce() -> i32) -> i32 {
     // signal, and nothing of what the program registered with `pthread_atfork`.
     let quiet = gate::on().then(sys::Quiet::new);
     let thread = current();
-    threads::lock_for_fork();
-    modules::lock_for_fork();
-    block::lock_for_fork();
-    gate::lock_for_fork();
-    if online::on() {
-        online::lock_for_fork();
-    }
+    lock();
     let result = if quiet.is_some() { internal(real) } else { real() };
-    if online::on() {
-        online::unlock_after_fork();
-    }
-    gate::unlock_after_fork();
-    block::unlock_after_fork();
-    modules::unlock_after_fork();
-    threads::unlock_after_fork();
+    unlock();
     if result == 0
         && let Some(thread) = thread
     {
         in_child(thread, parent);
     }
     result
+}
+
+/// While races are looked for, the accesses of what the program registered for forks are looked at, too: the locks are taken
+/// behind the last of that, and given back before the first. Also reaches forks from within the C library.
+pub(crate) fn register() {
+    // SAFETY: the functions stay. Ours are the first to be registered, so they run next to the fork itself.
+    unsafe { c::__register_atfork(Some(before), Some(after), Some(after_in_child), core::ptr::null_mut()) };
+}
+
+/// The process that forks.
+static PARENT: AtomicU32 = AtomicU32::new(0);
+
+unsafe extern "C" fn before() {
+    lock();
+    online::lock_for_fork();
+    PARENT.store(sys::process_id(), Ordering::Relaxed);
+}
+
+unsafe extern "C" fn after() {
+    online::unlock_after_fork();
+    unlock();
+}
+
+unsafe extern "C" fn after_in_child() {
+    let parent = PARENT.load(Ordering::Relaxed);
+    // SAFETY: the calling thread has taken the locks.
+    unsafe { after() };
+    if let Some(thread) = current() {
+        in_child(thread, parent);
+    }
+}
+
+fn lock() {
+    threads::lock_for_fork();
+    modules::lock_for_fork();
+    block::lock_for_fork();
+    gate::lock_for_fork();
+}
+
+fn unlock() {
+    gate::unlock_after_fork();
+    block::unlock_after_fork();
+    modules::unlock_after_fork();
+    threads::unlock_after_fork();
 }
 
 fn in_child(thread: *mut crate::hot::thread::Thread, parent: u32) {

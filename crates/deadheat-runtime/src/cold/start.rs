@@ -5,7 +5,7 @@ use core::sync::atomic::{AtomicU32, Ordering};
 
 use deadheat_core::wire::{self, Mode, Wire, header};
 
-use super::{block, byhand, modules, threads};
+use super::{block, byhand, fork, modules, threads};
 use crate::gate;
 use crate::hot::thread::{self, Thread};
 use crate::online;
@@ -94,6 +94,7 @@ pub(crate) unsafe extern "C" fn start(
 fn detect(state: u32) -> u32 {
     if state == RECORD {
         online::start();
+        fork::register();
     }
     state
 }

@@ -35,6 +35,12 @@ unsafe extern "C" {
         data: *mut c_void,
         library: *mut c_void,
     ) -> c_int;
+    pub(crate) fn __register_atfork(
+        before: Option<unsafe extern "C" fn()>,
+        after: Option<unsafe extern "C" fn()>,
+        after_in_child: Option<unsafe extern "C" fn()>,
+        library: *mut c_void,
+    ) -> c_int;
     pub(crate) fn dl_iterate_phdr(
         each: unsafe extern "C" fn(*mut Module, Size, *mut c_void) -> c_int,
         data: *mut c_void,

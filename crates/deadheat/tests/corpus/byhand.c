@@ -36,6 +36,8 @@ static void child_ended(int signal) {
     children++;
 }
 
+static void around_fork(void) { shared++; }
+
 __attribute__((destructor)) static void late(void) { printf("destructor\n"); }
 
 static int descriptors(void) {
@@ -68,6 +70,17 @@ int main(int count, char **arguments) {
         waitpid(child, &status, 0);
         printf("child %d\n", WEXITSTATUS(status));
         return 0;
+    }
+    if (!strcmp(way, "atfork")) {
+        pthread_t thread;
+        fflush(stdout);
+        pthread_atfork(around_fork, around_fork, around_fork);
+        pthread_create(&thread, 0, store, 0);
+        if (fork() == 0)
+            _exit(0);
+        pthread_join(thread, 0);
+        wait(&status);
+        return status;
     }
     signal(SIGCHLD, strcmp(way, "ignoring") ? child_ended : SIG_IGN);
     race();
