@@ -1,6 +1,7 @@
 //! The runtime's own lock, for rare and short work only.
 //!
-//! Invariant: a holder never calls the program and never waits for another of these locks.
+//! Invariant: a holder never calls the program, and waits for another of these locks only in the online detector, in the
+//! order of its reports, slots and pool.
 //! Checked by a model checker in `tests/model.rs`.
 
 use crate::sys::primitive::{AtomicU32, Ordering, yield_now};

@@ -110,34 +110,6 @@ impl Eye {
         word::only(word::moment(self.slot, self.now()), 0)
     }
 
-    /// What is known of a slot, as another thread may ask while this one learns: perhaps less.
-    pub(super) fn known_of(&self, slot: u32) -> u64 {
-        self.clock.get(slot)
-    }
-
-    /// What is known.
-    #[inline(always)]
-    pub(super) fn clock(&mut self) -> &mut Clock {
-        &mut self.clock
-    }
-
-    /// What is known, to look at.
-    #[inline(always)]
-    pub(super) fn past(&self) -> &Clock {
-        &self.clock
-    }
-
-    /// The blocks at hand.
-    #[inline(always)]
-    pub(super) fn blocks(&mut self) -> &mut Blocks {
-        &mut self.blocks
-    }
-
-    /// The thread has the executable's thread-local storage there.
-    pub(super) fn set_thread_local(&mut self, address: u64, size: u64) {
-        self.thread_local = (address, size);
-    }
-
     /// In a forked child, where the thread is the first of a run of its own.
     pub(super) fn in_child(&mut self) {
         const FIRST: u32 = 0;

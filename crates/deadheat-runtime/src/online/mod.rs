@@ -128,6 +128,8 @@ unsafe fn judge_part(thread: *mut Thread, access: &Access, (start, end): (usize,
         compiler_fence(Ordering::SeqCst);
         let patient = outer == 0;
         let mut noted = !patient;
+        // What is in no record must be published with its moment all the same.
+        (*thread).eye.changed |= !patient;
         let moment = (*thread).eye.moment()
             | if access.mode.writes() { WRITE } else { 0 }
             | if access.atomic.is_some() { ATOMIC } else { 0 };
@@ -147,7 +149,7 @@ unsafe fn judge_part(thread: *mut Thread, access: &Access, (start, end): (usize,
             let word = Mine { access, pc, word: mine, granule: granule as u64 };
             match pair::replace(&quick::past_of(thread), cell, mine, true, &mut note) {
                 Entered::Yes => {}
-                Entered::Met => look_at(thread, cell, word),
+                Entered::Met => look_at(thread, cell, word, patient),
                 Entered::No if block::set_of(cell, patient).is_some_and(|set| set::stands(set, mine)) => {}
                 Entered::No => {
                     note();
@@ -195,18 +197,18 @@ unsafe fn look_again(thread: *mut Thread, (cell, granule): (&Cell, usize), mine:
     // SAFETY: the caller's promise: the calling thread's own state, and it is busy.
     unsafe {
         let (access, pc) = kept.access();
-        look_at(thread, cell, Mine { access: &access, pc, word: mine, granule: granule as u64 });
+        look_at(thread, cell, Mine { access: &access, pc, word: mine, granule: granule as u64 }, true);
     }
 }
 
 /// Judges an access that is in a cell against all others there.
 #[cold]
 #[inline(never)]
-unsafe fn look_at(thread: *mut Thread, cell: &Cell, mine: Mine<'_>) {
+unsafe fn look_at(thread: *mut Thread, cell: &Cell, mine: Mine<'_>, patient: bool) {
     // SAFETY: the caller's promise: the calling thread's own state, and it is busy.
     unsafe {
         let past = quick::past_of(thread);
-        while let Some(set) = block::set_of(cell, true) {
+        while let Some(set) = block::set_of(cell, patient) {
             if set::look(set, mine.word, &past, |other| report::found(thread, mine, other)).is_ok() {
                 break;
             }
@@ -277,12 +279,12 @@ pub(crate) unsafe fn event(thread: *mut Thread, pc: usize, op: &Op) {
     // SAFETY: the caller's promise.
     unsafe {
         let id = (*thread).id;
-        if let Op::Begin = op
-            && (*thread).eye.slot == 0
-        {
-            (*thread).eye.settle(thread, id);
+        if let Op::Begin = op {
+            if (*thread).eye.slot == 0 {
+                (*thread).eye.settle(thread, id);
+            }
+            become_current(thread);
         }
-        sys::machine::set_moment_word((*thread).eye.mine);
         if let Op::Fork { .. } | Op::Join { .. } | Op::Begin | Op::End = op {
             log::tell_anew(thread, pc, op);
         }
@@ -322,7 +324,7 @@ pub(crate) unsafe fn fork(parent: *mut Thread, child: *mut Thread) {
     // SAFETY: the caller's promise.
     unsafe {
         if on() && (*parent).eye.slot != 0 {
-            ordering(parent, |eye| eye.hand_on((*child).eye.clock()));
+            ordering(parent, |eye| eye.hand_on(&mut (*child).eye.clock));
             (*child).eye.settle(child, (*child).id);
         }
     }
@@ -362,9 +364,9 @@ pub(crate) unsafe fn drop_thread(thread: *mut Thread) {
             let slot = (*thread).eye.slot;
             if slot != 0 {
                 // It never began.
-                slots::give(slot, (*thread).eye.clock().get(slot));
+                slots::give(slot, (*thread).eye.clock.get(slot));
             }
-            block::bequeath((*thread).eye.blocks());
+            block::bequeath(&mut (*thread).eye.blocks);
             (*thread).eye.drop_all();
         }
     }
@@ -389,14 +391,14 @@ unsafe fn born(thread: *mut Thread, pc: usize, owner: (u32, bool), what: (u64, u
         (*thread).busy = outer.max(JUDGING);
         compiler_fence(Ordering::SeqCst);
         let fresh = kind != BlockKind::Heap;
-        shadow::clear(address as usize, size as usize, fresh, (*thread).eye.blocks());
+        shadow::clear(address as usize, size as usize, fresh, &mut (*thread).eye.blocks);
         match kind {
             BlockKind::Heap | BlockKind::Mapping => {
                 let node = tree::child(Eye::node(thread), pc as u64);
                 let (address, size, kind) = (address as usize, size as usize, kind as u32);
                 shadow::note(&shadow::Noted { address, size, kind, node, thread: owner.0 });
             }
-            BlockKind::ThreadLocal => (*thread).eye.set_thread_local(address, size),
+            BlockKind::ThreadLocal => (*thread).eye.thread_local = (address, size),
             BlockKind::Stack | BlockKind::Benign => {}
         }
         compiler_fence(Ordering::SeqCst);
@@ -424,7 +426,7 @@ unsafe fn died(thread: *mut Thread, pc: usize, what: (u64, u64, BlockKind)) {
         let outer = (*thread).busy;
         (*thread).busy = outer.max(JUDGING);
         compiler_fence(Ordering::SeqCst);
-        shadow::clear(address as usize, size as usize, true, (*thread).eye.blocks());
+        shadow::clear(address as usize, size as usize, true, &mut (*thread).eye.blocks);
         compiler_fence(Ordering::SeqCst);
         (*thread).busy = outer;
     }

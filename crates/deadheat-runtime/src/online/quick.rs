@@ -1,7 +1,6 @@
 //! The common ways of an access: nothing new, and a word of a cell that makes room for it.
 //!
-//! Cost: about twenty instructions for an access that its moment has made already; about eighty, one of them locked, for one
-//! that takes the place of another. Model: [`super::judge`], to which everything else goes.
+//! Cost: one locked instruction for an access that takes the place of another; what is nothing new the hook itself has seen. Model: [`super::judge`], to which everything else goes.
 
 use core::sync::atomic::{Ordering, compiler_fence};
 
@@ -169,7 +168,7 @@ unsafe fn each_cell<const KIND: u16>(
 #[inline(always)]
 pub(super) unsafe fn past_of<'a>(thread: *mut Thread) -> Past<'a> {
     // SAFETY: the caller's promise.
-    unsafe { Past { slot: (*thread).eye.slot, clock: (*thread).eye.past() } }
+    unsafe { Past { slot: (*thread).eye.slot, clock: &(*thread).eye.clock } }
 }
 
 /// Whether all cells of a range show that an access of it is nothing new to the moment of which `mine` is the word (for all

@@ -131,7 +131,7 @@ pub(crate) fn find_known() {
         for (slot, known) in KNOWN.iter().enumerate().take(count + 1).skip(1) {
             // SAFETY: the memory of a `Thread` stays mapped; a running thread's clock only grows, and changes its place
             // under this lock alone.
-            let least = running().map(|thread| unsafe { (*thread).eye.known_of(slot as u32) }).min();
+            let least = running().map(|thread| unsafe { (*thread).eye.clock.get(slot as u32) }).min();
             if let Some(least) = least {
                 known.fetch_max(least, Ordering::Relaxed);
             }
