@@ -28,7 +28,7 @@ type Pair = ((PlaceId, Sort), (PlaceId, Sort));
 /// What a judgement leaves behind, kept between judgements to save its memory.
 #[derive(Debug, Default)]
 pub(crate) struct Findings {
-    /// The races of the present access, at most one for each moment.
+    /// The races of the present access, at most one for each place of a thread.
     pub(crate) partners: Vec<Partner>,
     /// Whether the present access raced, told or not.
     pub(crate) raced: bool,
@@ -100,7 +100,7 @@ impl Judge<'_> {
         for &member in &members {
             clean &= !self.meet(member, address);
         }
-        let new = self.remember((cell, count), &mut members, clean);
+        let new = self.remember((cell, address, count), &mut members, clean);
         self.findings.members = members;
         new
     }
@@ -123,11 +123,11 @@ impl Judge<'_> {
         }
         self.findings.raced = true;
         let new = if self.all_pairs {
-            let then = (self.sites.place(member.moment), member.sort);
-            let now = (self.sites.place(self.now.moment), self.now.sort);
+            let then = (self.sites.place(member.moment, address), member.sort);
+            let now = (self.sites.place(self.now.moment, address), self.now.sort);
             self.findings.told.insert((then.min(now), then.max(now)))
         } else {
-            self.findings.partners.len() < MAX_PARTNERS && !self.has_told(member)
+            self.findings.partners.len() < MAX_PARTNERS && !self.has_told(member, address)
         };
         if new {
             self.findings.partners.push(Partner { moment: member.moment, address, member });
@@ -136,18 +136,22 @@ impl Judge<'_> {
     }
 
     /// Whether the present access was told with the same place of the same thread.
-    fn has_told(&self, member: Member) -> bool {
+    fn has_told(&self, member: Member, address: u64) -> bool {
+        let place = self.sites.place(member.moment, address);
         self.findings.partners.iter().any(|told| {
-            told.moment == member.moment
-                || (told.member.slot == member.slot
-                    && self.sites.place(told.moment) == self.sites.place(member.moment))
+            told.member.slot == member.slot && self.sites.place(told.moment, told.address) == place
         })
     }
 
     /// The cell's new value: the present access in place of those that it covers.
-    fn remember(&mut self, (cell, count): (Cell, u32), members: &mut Vec<Member>, clean: bool) -> Cell {
+    fn remember(
+        &mut self,
+        (cell, address, count): (Cell, u64, u32),
+        members: &mut Vec<Member>,
+        clean: bool,
+    ) -> Cell {
         let before = members.len();
-        members.retain(|&old| !self.replaces(old));
+        members.retain(|&old| !self.replaces(old, address));
         if members.len() + 1 == before
             && let Some(crowd) = cell.as_crowd()
             && self.crowds.members(crowd).contains(&self.now)
@@ -168,11 +172,11 @@ impl Judge<'_> {
     }
 
     /// Whether an earlier access need not be remembered beside the present one.
-    fn replaces(&self, old: Member) -> bool {
+    fn replaces(&self, old: Member, address: u64) -> bool {
         if self.all_pairs {
             return old.slot == self.now.slot
                 && old.sort == self.now.sort
-                && self.sites.place(old.moment) == self.sites.place(self.now.moment);
+                && self.sites.place(old.moment, address) == self.sites.place(self.now.moment, address);
         }
         old.yields(self.now.sort, self.clock)
     }

@@ -25,10 +25,11 @@ mod judge;
 mod looped;
 mod shadow;
 mod sites;
+mod weave;
 
 use deadheat_core::access::{Access, Mode, Via};
 use deadheat_core::event::{BlockKind, Event, Op};
-use deadheat_core::ids::ThreadId;
+use deadheat_core::ids::{PlaceId, StackId, ThreadId};
 use deadheat_core::plain::{self, Form, Plain, Strided};
 use deadheat_core::race::{Block, HeldLock, LockSetId, LockSets, Race, RaceSink, Side};
 use deadheat_core::rule::Epoch;
@@ -63,6 +64,8 @@ pub struct Hb {
     crowds: Crowds,
     cache: Cache,
     findings: Findings,
+    /// Room for the accesses of a loop's body.
+    strands: Vec<Strided>,
     all_pairs: bool,
     sweep_at_least: usize,
     /// How many sites and crowds may be made before the next sweep.
@@ -95,6 +98,7 @@ impl Hb {
             crowds: Crowds::default(),
             cache: Cache::default(),
             findings: Findings::default(),
+            strands: Vec::new(),
             all_pairs: options.all_pairs,
             sweep_at_least: SWEEP_AT_LEAST,
             sweep_at: SWEEP_AT_LEAST,
@@ -239,15 +243,26 @@ impl Hb {
         let &Thread { slot, id: thread, locks, .. } = self.order.threads.row(row);
         let how = How::of(access);
         let Event { place, stack, .. } = *event;
-        let site = Site { slot, thread, place, stack, locks, how };
         if how.is_range() {
+            let site = Site { slot, thread, place, stack, locks, how };
             return Moment::new(self.sites.number_of_range(site, access), clock);
         }
+        self.moment_at(row, (place, stack), how)
+    }
+
+    /// The moment of accesses that are no range, made at that place in that way.
+    #[inline(always)]
+    fn moment_at(&mut self, row: usize, (place, stack): (PlaceId, StackId), how: How) -> Moment {
+        let clock = self.order.threads.now(row);
+        let &Thread { slot, id: thread, locks, .. } = self.order.threads.row(row);
         let label = Label::new(place, stack, how, locks);
         let table = self.cache.table(slot, row);
         let site = match table.find(label) {
             Some(site) => site,
-            None => look_up(table, &mut self.sites, label, site),
+            None => {
+                let site = Site { slot, thread, place, stack, locks, how };
+                look_up(table, &mut self.sites, label, site)
+            }
         };
         Moment::new(site, clock)
     }

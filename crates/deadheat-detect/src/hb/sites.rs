@@ -9,19 +9,23 @@
 
 use deadheat_core::access::{Access, MemoryOrder, Mode, Via};
 use deadheat_core::ids::{PlaceId, StackId, ThreadId};
-use deadheat_core::plain::Plain;
+use deadheat_core::plain::{Form, Plain};
 use deadheat_core::race::{LockSetId, Side};
 use deadheat_core::rule::Epoch;
 use rustc_hash::FxHashMap;
 
 use super::cell::{Moment, NUMBERS};
+use super::weave::Weaves;
 
 /// The largest access whose size and alignment are part of [`How`]; larger ones are ranges.
 const SHORT: u64 = 16;
 
+/// The bit of [`How`] that says that the place is that of a weave.
+const WOVEN: u32 = 1 << 18;
+
 /// How an access was made, packed: mode (bits 0..2), via (2..5), size or 0 for a range (5..10),
 /// 1 + memory order or 0 (10..13), whether it was unaligned (13), then its address modulo 16
-/// (14..18).
+/// (14..18), and whether the place is that of a weave (18).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct How(pub(crate) u32);
 
@@ -49,9 +53,18 @@ impl How {
         Self(common | (access.size as u32) << 5 | place)
     }
 
+    /// How the accesses of a weave were made.
+    pub(crate) const fn woven(form: Form) -> Self {
+        Self(form.bits() | WOVEN)
+    }
+
     /// Whether the size and the address are kept apart.
     pub(crate) fn is_range(self) -> bool {
         self.size() == 0
+    }
+
+    fn is_woven(self) -> bool {
+        self.0 & WOVEN != 0
     }
 
     /// Whether it is of 1, 2, 4, 8 or 16 bytes.
@@ -83,7 +96,7 @@ impl How {
     /// The first byte of the short access that touched `byte`.
     fn start(self, byte: u64) -> u64 {
         if self.0 >> 13 & 1 == 0 {
-            return byte & !(self.size() - 1);
+            return byte & !self.size().saturating_sub(1);
         }
         let residue = u64::from(self.0 >> 14 & 15);
         byte.wrapping_sub(byte.wrapping_sub(residue) % SHORT)
@@ -97,7 +110,7 @@ pub(crate) struct Site {
     pub(crate) slot: u32,
     /// Who accesses.
     pub(crate) thread: ThreadId,
-    /// Where in the code.
+    /// Where in the code; of a site with more places than one the number of its weave.
     pub(crate) place: PlaceId,
     /// The call sites above.
     pub(crate) stack: StackId,
@@ -126,6 +139,8 @@ pub(crate) struct Sites {
     /// For each site that is a range, the first byte and the number of bytes.
     ranges: Vec<(u64, u64)>,
     known: FxHashMap<Site, u32>,
+    /// The weaves that sites name.
+    pub(crate) weaves: Weaves,
     free: Vec<u32>,
     live: usize,
     made: usize,
@@ -138,6 +153,7 @@ impl Default for Sites {
             sites: vec![NOWHERE],
             ranges: vec![(0, 0)],
             known: FxHashMap::default(),
+            weaves: Weaves::default(),
             free: Vec::new(),
             live: 0,
             made: 0,
@@ -152,9 +168,10 @@ impl Sites {
         Epoch { thread: self.slots[moment.site() as usize], clock: moment.clock() }
     }
 
-    /// Where in the code a moment was.
-    pub(crate) fn place(&self, moment: Moment) -> PlaceId {
-        self.sites[moment.site() as usize].place
+    /// Where in the code `byte` was accessed at a moment.
+    pub(crate) fn place(&self, moment: Moment, byte: u64) -> PlaceId {
+        let Site { place, how, .. } = self.sites[moment.site() as usize];
+        if how.is_woven() { self.weaves.strand(place, byte).0 } else { place }
     }
 
     /// The number of a site, and whether it is new.
@@ -190,9 +207,13 @@ impl Sites {
 
     /// One side of a race: the moment as an access to `byte`.
     pub(crate) fn side(&self, moment: Moment, byte: u64) -> Side {
-        let Site { thread, place, stack, locks, how, .. } = self.sites[moment.site() as usize];
-        let (address, size) =
-            if how.is_range() { self.ranges[moment.site() as usize] } else { (how.start(byte), how.size()) };
+        let Site { thread, mut place, stack, locks, how, .. } = self.sites[moment.site() as usize];
+        let (mut address, mut size) = (how.start(byte), how.size());
+        if how.is_range() {
+            (address, size) = self.ranges[moment.site() as usize];
+        } else if how.is_woven() {
+            (place, address) = self.weaves.strand(place, byte);
+        }
         let access = Access { address, size, mode: how.mode(), atomic: how.atomic(), via: how.via() };
         Side { thread, place, stack, access, locks }
     }
@@ -225,6 +246,7 @@ impl Sites {
         self.slots.capacity() * size_of::<u32>()
             + self.sites.capacity() * size_of::<Site>()
             + self.known.capacity() * (size_of::<(Site, u32)>() + 1)
+            + self.weaves.memory()
             + self.ranges.capacity() * size_of::<(u64, u64)>()
             + self.free.capacity() * size_of::<u32>()
     }
