@@ -32,7 +32,7 @@
 
 mod bulk;
 
-pub use bulk::{Front, Place, Stored, Taken};
+pub use bulk::{Front, Place, Taken};
 
 use crate::kind::{Class, Kind};
 

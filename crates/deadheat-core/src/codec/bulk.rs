@@ -1,9 +1,6 @@
 //! Decoding many records at a time: for readers of whole traces.
 
-use core::hint::select_unpredictable;
-
-use super::{Key, Predictor, SLOTS, tag, unzigzag};
-use crate::kind::Kind;
+use super::{Predictor, SLOTS, tag, unzigzag};
 
 /// Where a [`Predictor`] stands while it decodes many records: what changes with each of them, for
 /// a caller's registers.
@@ -14,19 +11,6 @@ pub struct Place {
     address: u64,
     /// The last address of an event with a stamp.
     stamped: u64,
-}
-
-/// An event or a call of a slot that was defined before.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Stored {
-    /// The slot.
-    pub slot: u32,
-    /// What the slot makes.
-    pub kind: Kind,
-    /// The address, if it is no call.
-    pub address: u64,
-    /// How many bytes it took, the event's numbers apart.
-    pub len: usize,
 }
 
 /// The front of a record that is an event or a call.
@@ -148,6 +132,22 @@ impl Predictor {
     /// from record to record is selected, not branched on.
     #[inline(always)]
     pub fn take_event(&mut self, place: &mut Place, front: Front) -> Option<(u64, usize)> {
+        let (address, len) = self.take(place, front, place.address)?;
+        place.address = address;
+        Some((address, len))
+    }
+
+    /// The same for an event with a stamp.
+    #[inline(always)]
+    pub fn take_stamped(&mut self, place: &mut Place, front: Front) -> Option<(u64, usize)> {
+        let (address, len) = self.take(place, front, place.stamped)?;
+        (place.address, place.stamped) = (address, address);
+        Some((address, len))
+    }
+
+    /// Takes an event's slot and address; `beside` is the stream's last address.
+    #[inline(always)]
+    fn take(&mut self, place: &mut Place, front: Front, beside: u64) -> Option<(u64, usize)> {
         let Front { slot: index, wide, at } = front;
         let slot = &mut self.slots[index as usize % SLOTS];
         let (head, extra) = (wide as u8, (wide >> 4 & 7) as usize);
@@ -155,13 +155,12 @@ impl Predictor {
             return None;
         }
         let value = (wide >> 8 & ((1 << (8 * extra)) - 1)) << 3 | u64::from(head & 7);
-        let base = if head & 8 != 0 { place.address } else { slot.last };
+        let base = if head & 8 != 0 { beside } else { slot.last };
         let moved = base.wrapping_add(unzigzag(value) << (slot.shift & 63));
         let ahead = slot.last.wrapping_add(slot.stride);
         let address = if head == tag::EVENT { ahead } else { moved };
         slot.stride = address.wrapping_sub(slot.last);
         slot.last = address;
-        place.address = address;
         self.slots[place.previous as usize % SLOTS].next = index;
         place.previous = index;
         Some((address, at + extra))
@@ -178,49 +177,5 @@ impl Predictor {
         self.slots[place.previous as usize % SLOTS].next = index;
         place.previous = index;
         Some(at)
-    }
-
-    /// Decodes the record at the front of `bytes` if it is an event or a call of a slot that is
-    /// defined already and whose address takes less than eight bytes.
-    ///
-    /// `None`, and nothing changed, if
-    /// [`Self::decode`] is needed.
-    #[inline(always)]
-    pub fn decode_known(&mut self, place: &mut Place, bytes: &[u8; 16]) -> Option<Stored> {
-        let (near, far) = (u64::from_le_bytes(*bytes.first_chunk()?), bytes[2..].first_chunk()?);
-        let far = u64::from_le_bytes(*far);
-        let first = near as u8;
-        let expected = self.slots[place.previous as usize % SLOTS].next as usize % SLOTS;
-        let named = (near << 8 & 0x3f00 | near >> 8 & 0xff) as usize;
-        let predicted = first & tag::EVENT != 0;
-        let index = select_unpredictable(predicted, expected, named);
-        let wide = select_unpredictable(predicted, near, far);
-        let at = 3 - 2 * usize::from(predicted);
-        let slot = self.slots.get_mut(index)?;
-        let (head, extra) = (wide as u8, (wide >> 4 & 7) as usize);
-        let (call, stamped) = (slot.key >> 60 == 4, slot.key >> 61 == 1);
-        // A slot that is not defined has the key 0.
-        let odd = (first < tag::GOTO)
-            | (slot.key == 0)
-            | (head.wrapping_sub(tag::EVENT) >= SHORT_HEADS)
-            | (call & (head != tag::EVENT));
-        if odd {
-            return None;
-        }
-        let value = (wide >> 8 & ((1 << (8 * extra)) - 1)) << 3 | u64::from(head & 7);
-        let beside = if stamped { place.stamped } else { place.address };
-        let base = select_unpredictable(head & 8 != 0, beside, slot.last);
-        let moved = base.wrapping_add(unzigzag(value) << (slot.shift & 63));
-        let ahead = slot.last.wrapping_add(slot.stride);
-        let address = select_unpredictable(head == tag::EVENT, ahead, moved);
-        // A call slot's address and stride stay zero.
-        slot.stride = address.wrapping_sub(slot.last);
-        slot.last = address;
-        place.stamped = if stamped { address } else { place.stamped };
-        place.address = if call { place.address } else { address };
-        let kind = Key(slot.key).kind();
-        self.slots[place.previous as usize % SLOTS].next = index as u32;
-        place.previous = index as u32;
-        Some(Stored { slot: index as u32, kind, address, len: at + extra })
     }
 }

@@ -164,33 +164,28 @@ fn both_ways(bytes: &[u8], seed: u64) {
     loop {
         let stored = bytes[at..].first_chunk().and_then(|bytes| {
             let mut place = short.resume();
-            let front = short.peek(&place, bytes);
-            let front = front.filter(|front| short.key(front.slot) != Key(0));
-            let quick = front.and_then(|front| {
-                let (slot, kind) = (front.slot, short.key(front.slot).kind());
-                let (address, len) = match kind.class()? {
-                    Class::Call => (0, short.take_call(&mut place, front)?),
-                    Class::Plain => short.take_event(&mut place, front)?,
-                    _ => return None,
-                };
-                Some(Stored { slot, kind, address, len })
-            });
-            let stored = quick.or_else(|| short.decode_known(&mut place, bytes))?;
+            let front = short.peek(&place, bytes).filter(|front| short.key(front.slot) != Key(0))?;
+            let kind = short.key(front.slot).kind();
+            let (address, len) = match kind.class()? {
+                Class::Call => (0, short.take_call(&mut place, front)?),
+                Class::Plain | Class::Range => short.take_event(&mut place, front)?,
+                Class::Atomic | Class::Sync => short.take_stamped(&mut place, front)?,
+            };
             short.pause(place);
-            Some(stored)
+            Some((front.slot, kind, address, len))
         });
         let decoded = long.decode(&bytes[at..]);
-        if let Some(stored) = stored {
+        if let Some((slot, kind, address, len)) = stored {
             short_ways += 1;
             let decoded = decoded.expect("the short way takes no fault");
-            let expected = if stored.kind == Kind::CALL {
-                Record::Call { key: long.key(stored.slot), slot: stored.slot, defined: false }
+            let key = long.key(slot);
+            let expected = if kind == Kind::CALL {
+                Record::Call { key, slot, defined: false }
             } else {
-                let (slot, address) = (stored.slot, stored.address);
-                Record::Event { key: long.key(slot), slot, defined: false, address }
+                Record::Event { key, slot, defined: false, address }
             };
-            assert_eq!((decoded.record, decoded.len), (expected, stored.len), "seed {seed}, byte {at}");
-            at += stored.len;
+            assert_eq!((decoded.record, decoded.len), (expected, len), "seed {seed}, byte {at}");
+            at += len;
             continue;
         }
         assert_eq!(short.decode(&bytes[at..]), decoded, "seed {seed}, byte {at}");

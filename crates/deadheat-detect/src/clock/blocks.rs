@@ -27,6 +27,11 @@ pub fn owned(address: u64, size: u64, kind: BlockKind) -> u64 {
     }
 }
 
+/// How many ranges that lived are found without a search.
+const RECENT: usize = 16;
+/// glibc's heaps of threads begin on multiples of so many bytes.
+const HEAP_LOG2: u32 = 26;
+
 /// The blocks of a run.
 #[derive(Debug, Default)]
 pub struct Blocks {
@@ -35,8 +40,8 @@ pub struct Blocks {
     freed: [usize; KINDS.len()],
     /// The ranges, from start to end, that are or were in a block.
     lived: BTreeMap<u64, u64>,
-    /// The one of them, or a part of it, that was asked for last.
-    recently: (u64, u64),
+    /// Some of them, or parts of them, that were asked for lately: one for each of the heaps that threads have.
+    recently: [(u64, u64); RECENT],
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -49,13 +54,18 @@ impl Blocks {
     /// A block comes to life.
     pub fn insert(&mut self, block: Block) {
         let end = block.address.saturating_add(block.size);
+        let revived = self.revive(block);
         for kind in KINDS {
-            if kind == block.kind && self.revive(block) {
+            if kind == block.kind && revived {
                 continue;
             }
             let ends = kind == BlockKind::Benign || block.kind == BlockKind::Mapping;
             let gone = kind == block.kind || (ends && block.kind != BlockKind::Benign);
             self.carve(kind, block.address, end, gone);
+        }
+        if revived {
+            // What it was before has lived.
+            return;
         }
         self.by_kind[block.kind as usize].insert(block.address, Entry { block, live: true });
         if block.kind != BlockKind::Benign {
@@ -95,23 +105,25 @@ impl Blocks {
         if self.lived_recently(start, end) {
             return;
         }
+        let asked = start;
         while let Some((&from, &to)) = self.lived.range(..=end).next_back()
             && to >= start
         {
             if from <= start && end <= to {
-                self.recently = (from, to);
+                self.recently[recent(asked)] = (from, to);
                 return;
             }
             self.lived.remove(&from);
             (start, end) = (start.min(from), end.max(to));
         }
         self.lived.insert(start, end);
-        self.recently = (start, end);
+        self.recently[recent(asked)] = (start, end);
     }
 
     /// Whether a range is known to be in one that lived, without a search.
     fn lived_recently(&self, start: u64, end: u64) -> bool {
-        self.recently.0 <= start && end <= self.recently.1
+        let (from, to) = self.recently[recent(start)];
+        from <= start && end <= to
     }
 
     /// Tells the parts of a range that had a life before: those that are or were in a block.
@@ -197,6 +209,11 @@ impl Blocks {
             }
         }
     }
+}
+
+/// Where the range that an address lived in is among the recent ones.
+fn recent(address: u64) -> usize {
+    (address >> HEAP_LOG2) as usize % RECENT
 }
 
 #[cfg(test)]

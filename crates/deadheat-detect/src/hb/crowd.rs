@@ -181,13 +181,13 @@ impl Crowds {
         if crowd.names != count {
             return self.clean_step(cell, count, now.moment);
         }
-        match yielding.count_ones() {
-            0 => crowd.members.push(now),
-            1 => crowd.members[yielding.trailing_zeros() as usize] = now,
-            _ => {
-                crowd.members.retain(|member| !member.yields(now.sort, clock));
-                crowd.members.push(now);
-            }
+        if yielding == 0 {
+            crowd.members.push(now);
+        } else if yielding & (yielding - 1) == 0 {
+            crowd.members[yielding.trailing_zeros() as usize] = now;
+        } else {
+            crowd.members.retain(|member| !member.yields(now.sort, clock));
+            crowd.members.push(now);
         }
         crowd.version = crowd.version.wrapping_add(1);
         if crowd.members.len() > 2 || matches!(now.sort, Sort::AtomicRead | Sort::AtomicWrite) {

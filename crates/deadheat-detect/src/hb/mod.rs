@@ -23,6 +23,7 @@ mod cell;
 mod crowd;
 mod judge;
 mod looped;
+mod quick;
 mod shadow;
 mod sites;
 mod weave;
@@ -32,7 +33,6 @@ use deadheat_core::event::{BlockKind, Event, Op};
 use deadheat_core::ids::{PlaceId, StackId, ThreadId};
 use deadheat_core::plain::{self, Form, Plain, Strided};
 use deadheat_core::race::{Block, HeldLock, LockSetId, LockSets, Race, RaceSink, Side};
-use deadheat_core::rule::Epoch;
 
 use crate::clock::blocks::{Blocks, owned};
 use crate::clock::lockset::LockTable;
@@ -43,7 +43,7 @@ use crate::registry::Options;
 use cache::{Cache, Label, Table};
 use cell::Moment;
 use crowd::{Crowds, Member, Sort};
-use judge::{Findings, Judge, Passing};
+use judge::{Findings, Judge};
 use shadow::{Shadow, Visitor};
 use sites::{How, Site, Sites};
 
@@ -133,53 +133,6 @@ impl Hb {
             + self.crowds.memory()
             + self.cache.memory()
             + self.order.threads.memory()
-    }
-
-    /// Takes the plain accesses of a thread one after the other, as long as each is the case that
-    /// most are: bytes of one block that is cut at their bounds, and soon found not to race. Says
-    /// how many it took; of the next, some cells may have taken the step already, and take it
-    /// again without effect.
-    ///
-    /// Its simple model is [`Self::judge`], which does the same for any access.
-    fn quick(&mut self, row: usize, accesses: &[Plain]) -> usize {
-        let clock = self.order.threads.now(row);
-        let &Thread { slot, locks, id: thread, clock: ref seen, .. } = self.order.threads.row(row);
-        let now = Epoch { thread: slot, clock };
-        let table = self.cache.table(slot, row);
-        let Self { shadow, sites, crowds, .. } = self;
-        for (done, access) in accesses.iter().enumerate() {
-            let &Plain { address, place, stack, form } = access;
-            let Some(cells) = shadow.cells(address, form.size()) else { return done };
-            let passing = Passing { now, writes: form.writes(), clock: seen };
-            let mut site = |sites: &mut Sites| {
-                let how = How::of_power(access);
-                let label = Label::new(place, stack, how, locks);
-                table.find(label).unwrap_or_else(|| {
-                    look_up(table, sites, label, Site { slot, thread, place, stack, locks, how })
-                })
-            };
-            let ordered = match cells {
-                [one] => passing.step((one, 1), (sites, crowds), site),
-                [first, rest @ ..] => {
-                    let old = *first;
-                    let ordered = passing.step((first, 1), (sites, crowds), &mut site);
-                    let known = Passing::known(old, *first);
-                    ordered
-                        && rest.iter_mut().all(|one| {
-                            if known.is_some() && *one == old {
-                                *one = *first;
-                                return true;
-                            }
-                            passing.step((one, 1), (sites, crowds), &mut site)
-                        })
-                }
-                [] => true,
-            };
-            if !ordered {
-                return done;
-            }
-        }
-        accesses.len()
     }
 
     /// Takes an atomic access to bytes that were accessed atomically before, if it is soon found not

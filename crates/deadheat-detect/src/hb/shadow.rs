@@ -12,6 +12,7 @@
 //! background is pinned, so that nobody need count its cells.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 
@@ -79,6 +80,19 @@ impl Layout {
     #[inline]
     fn first_cell(self) -> usize {
         self.number() * UNIT
+    }
+
+    /// The cells of an access of 1, 2, 4, 8 or 16 bytes to a block that is cut, if it is cut at the access's bounds.
+    #[inline(always)]
+    fn cells(self, address: u64, size: u64) -> Option<Range<usize>> {
+        let log2 = self.tag().wrapping_sub(1);
+        // An aligned access ends in its block, and where a granule of its size or a smaller one does.
+        if address & (size - 1) != 0 && crosses(address, size, log2) {
+            return None;
+        }
+        let first = self.first_cell() + ((address % BLOCK) >> log2) as usize;
+        let count = (size >> log2) as usize;
+        (count > 0).then_some(first..first + count)
     }
 }
 
@@ -162,20 +176,9 @@ impl Shadow {
     #[inline(always)]
     pub(crate) fn cells(&mut self, address: u64, size: u64) -> Option<&mut [Cell]> {
         let (block, layout) = self.near[(address >> BLOCK_LOG2) as usize % NEAR];
-        let layout = if block == address >> BLOCK_LOG2 { layout } else { self.look_up(address)? };
         // Blocks that are not cut are never near.
-        let log2 = layout.tag().wrapping_sub(1);
-        let within = address % BLOCK;
-        // An aligned access ends in its block, and where a granule of its size or a smaller one does.
-        if address & (size - 1) != 0 && crosses(address, size, log2) {
-            return None;
-        }
-        let first = layout.first_cell() + (within >> log2) as usize;
-        match size >> log2 {
-            0 => None,
-            1 => self.cells.get_mut(first).map(std::slice::from_mut),
-            count => self.cells.get_mut(first..first + count as usize),
-        }
+        let layout = if block == address >> BLOCK_LOG2 { layout } else { self.look_up(address)? };
+        self.cells.get_mut(layout.cells(address, size)?)
     }
 
     /// Gives `step` the cells of each of `turns` accesses of 1, 2, 4, 8 or 16 bytes, a stride apart, as long as

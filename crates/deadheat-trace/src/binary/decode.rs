@@ -7,7 +7,7 @@
 //! that change has been made.
 
 use deadheat_core::access::Access;
-use deadheat_core::codec::{Fault, Key, Place, Predictor, Record, SLOTS, Stored, Taken, tag};
+use deadheat_core::codec::{Fault, Key, Place, Predictor, Record, SLOTS, Taken, tag};
 use deadheat_core::event::{Event, Op};
 use deadheat_core::ids::{PlaceId, StackId, ThreadId};
 use deadheat_core::kind::{Class, Kind};
@@ -194,12 +194,17 @@ impl Decoder {
                 ahead.solidify(count);
                 continue;
             }
-            let stored = bytes.first_chunk().and_then(|front| predictor.decode_known(&mut state, front));
-            let Some(Stored { slot, kind, address, len }) = stored else { break Burst::Slow };
+            let taken = match what & !0xffff {
+                RANGE => predictor.take_event(&mut state, front),
+                ATOMIC | LOCK | HEAP => predictor.take_stamped(&mut state, front),
+                _ => None,
+            };
+            let Some((address, len)) = taken else { break Burst::Slow };
             at += len;
+            let kind = predictor.key(front.slot).kind();
             let maker = Maker { thread: *thread, place, stack, address, before: count, change };
             let Some(numbers) = maker.make(what, kind, &bytes[len..], stamp, room, ahead) else {
-                break Burst::Event(slot, address);
+                break Burst::Event(front.slot, address);
             };
             (at, count) = (at + numbers.len, count + usize::from(numbers.plain));
             stamp = numbers.stamp;

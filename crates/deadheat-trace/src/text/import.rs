@@ -4,9 +4,12 @@
 //! at the end. Only the outermost acquire and release of a thread are delivered, so a lock is
 //! not released early; a release without an acquire is left out. [`Dirt`] counts both.
 
+use std::slice;
+
 use deadheat_core::access::{Access, Mode};
 use deadheat_core::event::{Event, LockMode, Op};
 use deadheat_core::ids::{PlaceId, StackId, ThreadId};
+use deadheat_core::plain::{Form, Plain};
 use deadheat_core::wire::LOCK_BASE;
 
 use crate::summary::{Dirt, Summary};
@@ -140,9 +143,14 @@ impl<'a> Import<'a> {
     #[inline]
     pub(crate) fn deliver(&mut self, (thread, place, op): Parsed, visit: &mut impl Visit) -> bool {
         match op {
-            Op::Access(_) => {
+            Op::Access(access) => {
                 self.accesses += 1;
                 self.tables.threads.see(thread);
+                if let Some(form) = Form::of(&access) {
+                    self.events += 1;
+                    let plain = Plain { address: access.address, place, stack: StackId::EMPTY, form };
+                    return visit.plain(thread, slice::from_ref(&plain), self.tables);
+                }
             }
             _ if !self.note(thread, place, op) => return true,
             _ => {}

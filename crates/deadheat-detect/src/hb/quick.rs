@@ -1,0 +1,123 @@
+//! The short way through plain accesses.
+
+use deadheat_core::plain::Plain;
+use deadheat_core::rule::Epoch;
+
+use super::cache::{Label, Table};
+use super::cell::{Cell, Moment};
+use super::crowd::Crowds;
+use super::judge::Passing;
+use super::sites::{How, Site, Sites};
+use super::{Hb, look_up};
+use crate::clock::threads::Thread;
+
+impl Hb {
+    /// Takes the plain accesses of a thread one after the other, as long as each is the case that
+    /// most are: bytes of one block that is cut at their bounds, and soon found not to race. Says
+    /// how many it took; of the next, some cells may have taken the step already, and take it
+    /// again without effect.
+    ///
+    /// Its simple model is [`Self::judge`], which does the same for any access. What is here in full is the case
+    /// of cells that are all alike and no crowd; all else is out of the common way.
+    pub(super) fn quick(&mut self, row: usize, accesses: &[Plain]) -> usize {
+        let clock = self.order.threads.now(row);
+        let thread = self.order.threads.row(row);
+        let (slot, seen) = (thread.slot, &thread.clock);
+        let now = Epoch { thread: slot, clock };
+        let table = self.cache.table(slot, row);
+        let Self { shadow, sites, crowds, .. } = self;
+        for (done, access) in accesses.iter().enumerate() {
+            let form = access.form;
+            let Some(mut cells) = shadow.cells(access.address, form.size()) else { return done };
+            if let Some((first, rest)) = cells.split_first_mut()
+                && !first.is_crowd()
+            {
+                let old = *first;
+                let (write, read) = (sites.epoch(old.write()), sites.epoch(old.read()));
+                // The thread's own epochs are among those that it has seen.
+                if seen.covers(write) & seen.covers(read) {
+                    let again = if form.writes() {
+                        write == now && (read == now || old.read() == Moment::NONE)
+                    } else {
+                        read == now
+                    };
+                    if !again {
+                        let moment = Moment::new(known_site(access, thread, table, sites), clock);
+                        if form.writes() { first.set_written(moment) } else { first.set_read(moment) }
+                    }
+                    let new = *first;
+                    let alike = |cell: &mut Cell| {
+                        let alike = *cell == old;
+                        if alike {
+                            *cell = new;
+                        }
+                        alike
+                    };
+                    let taken = 1 + rest.iter_mut().map_while(|cell| alike(cell).then_some(())).count();
+                    if taken > rest.len() {
+                        continue;
+                    }
+                    cells = &mut cells[taken..];
+                }
+            }
+            let passing = Passing { now, writes: form.writes(), clock: seen };
+            if !step_cells(cells, &passing, (access, thread), table, (sites, crowds)) {
+                return done;
+            }
+        }
+        accesses.len()
+    }
+}
+
+/// Steps the cells of one access on, if it races with nothing that they remember and that is soon found out.
+#[inline(never)]
+fn step_cells(
+    cells: &mut [Cell],
+    passing: &Passing<'_>,
+    (access, thread): (&Plain, &Thread),
+    table: &mut Table,
+    (sites, crowds): (&mut Sites, &mut Crowds),
+) -> bool {
+    let mut found = None;
+    let mut site = |sites: &mut Sites| *found.get_or_insert_with(|| known_site(access, thread, table, sites));
+    let mut known: Option<(Cell, Cell)> = None;
+    cells.iter_mut().all(|cell| {
+        let old = *cell;
+        if let Some((before, after)) = known
+            && old == before
+        {
+            *cell = after;
+            return true;
+        }
+        let ordered = passing.step((&mut *cell, 1), (&mut *sites, &mut *crowds), &mut site);
+        known = Passing::known(old, *cell).or(known);
+        ordered
+    })
+}
+
+/// The site of an access.
+#[inline(always)]
+fn known_site(access: &Plain, thread: &Thread, table: &mut Table, sites: &mut Sites) -> u32 {
+    let &Plain { place, stack, .. } = access;
+    let how = How::of_power(access);
+    let label = Label::new(place, stack, how, thread.locks);
+    match table.find(label) {
+        Some(site) => site,
+        None => new_site(label, how, access, thread, table, sites),
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn new_site(
+    label: Label,
+    how: How,
+    access: &Plain,
+    thread: &Thread,
+    table: &mut Table,
+    sites: &mut Sites,
+) -> u32 {
+    let &Plain { place, stack, .. } = access;
+    let &Thread { slot, id: thread, locks, .. } = thread;
+    look_up(table, sites, label, Site { slot, thread, place, stack, locks, how })
+}
