@@ -33,7 +33,7 @@ const REGION_LOG2: u32 = BLOCK_LOG2 + BLOCKS_LOG2;
 /// The number of regions that are found without hashing.
 const RECENT: usize = 1 << 9;
 /// The number of blocks that are found without asking for their region.
-const NEAR: usize = 1 << 8;
+const NEAR: usize = 1 << 10;
 /// A range at least this long leaves absent blocks to the background.
 pub(crate) const LARGE: u64 = 1 << 16;
 
