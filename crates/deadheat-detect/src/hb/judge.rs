@@ -207,7 +207,7 @@ impl Passing<'_> {
         let Passing { now, writes, clock } = *self;
         if cell.is_crowd() {
             let moment = Moment::new(site(sites), now.clock);
-            return step_crowd((cell, count), self.member(moment), clock, crowds);
+            return self.step_crowd((cell, count), moment, crowds);
         }
         let (write, read) = (sites.epoch(cell.write()), sites.epoch(cell.read()));
         if !clock.covers(write) {
@@ -232,6 +232,17 @@ impl Passing<'_> {
             *cell = crowds.join(*cell, count, (write.thread, read.thread), self.member(moment));
         }
         true
+    }
+
+    /// The same for cells that are a crowd; `moment` is the access's.
+    #[inline(always)]
+    pub(crate) fn step_crowd(
+        &self,
+        (cell, count): (&mut Cell, u32),
+        moment: Moment,
+        crowds: &mut Crowds,
+    ) -> bool {
+        step_crowd((cell, count), self.member(moment), self.clock, crowds)
     }
 
     /// What becomes of each further cell that says `old`, if [`Self::step`] made `new` of one: not where a cell

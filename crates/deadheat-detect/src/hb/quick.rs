@@ -61,12 +61,32 @@ impl Hb {
                 }
             }
             let passing = Passing { now, writes: form.writes(), clock: seen };
-            if !step_cells(cells, &passing, (access, thread), table, (sites, crowds)) {
+            let stepped = match cells {
+                [cell] => step_cell(cell, &passing, (access, thread), table, (sites, crowds)),
+                cells => step_cells(cells, &passing, (access, thread), table, (sites, crowds)),
+            };
+            if !stepped {
                 return done;
             }
         }
         accesses.len()
     }
+}
+
+/// Steps one cell on, most often a crowd, if the access races with nothing that it remembers and that is soon found out.
+#[inline(never)]
+fn step_cell(
+    cell: &mut Cell,
+    passing: &Passing<'_>,
+    (access, thread): (&Plain, &Thread),
+    table: &mut Table,
+    (sites, crowds): (&mut Sites, &mut Crowds),
+) -> bool {
+    let site = known_site(access, thread, table, sites);
+    if cell.is_crowd() {
+        return passing.step_crowd((cell, 1), Moment::new(site, passing.now.clock), crowds);
+    }
+    passing.step((cell, 1), (sites, crowds), |_| site)
 }
 
 /// Steps the cells of one access on, if it races with nothing that they remember and that is soon found out.
