@@ -343,10 +343,14 @@ impl Cell {
     /// The words that race with `mine`, which is in the cell afterwards.
     fn enter(&self, mine: u64, seen: &Knows) -> Vec<u64> {
         let mut races = Vec::new();
-        if self.linked.load(Ordering::SeqCst) == 0
-            && pair::replace(seen, &self.pair, mine, true, || {}) == Entered::Yes
-        {
-            return races;
+        if self.linked.load(Ordering::SeqCst) == 0 {
+            let mut entered = pair::again(seen, &self.pair, mine, true);
+            if entered == Entered::No {
+                entered = pair::replace(seen, &self.pair, mine);
+            }
+            if entered <= Entered::Yes {
+                return races;
+            }
         }
         loop {
             let set = if self.linked.load(Ordering::SeqCst) == 0 { &self.pair[..] } else { &self.large[..] };
@@ -362,6 +366,10 @@ impl Cell {
                 }
             }
             if set::look(set, mine, seen, |word| races.push(word)).is_ok() {
+                if set.len() > self.pair.len() {
+                    // As `block::hint`: the cell shows a copy.
+                    self.pair[1].store(mine, Ordering::Relaxed);
+                }
                 return races;
             }
             thread::yield_now();

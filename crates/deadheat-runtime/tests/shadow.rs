@@ -28,7 +28,7 @@ use deadheat_core::access::Mode;
 use deadheat_core::rule::{self, Epoch};
 
 use pair::Entered;
-use set::{Not, Seen};
+use set::{Not, Own, Seen};
 use word::{ATOMIC, BYTES, WRITE};
 
 const SLOTS: usize = 4;
@@ -77,16 +77,21 @@ impl Cell {
 
     /// The words that race with `mine`, which is in the cell afterwards; `None` if it is nothing new.
     fn enter(&mut self, mine: u64, seen: &Knows) -> Option<Vec<u64>> {
-        if set::stands(self.set(), mine) {
+        if matches!(set::own(self.set(), mine), Own::Standing(_)) {
             return None;
         }
         if self.large.is_empty() {
-            let mut noted = 0;
-            let entered = pair::replace(seen, &self.pair, mine, true, || noted += 1);
-            assert_eq!(noted, u32::from(entered == Entered::Yes), "noted if it is there");
-            if entered == Entered::Yes {
-                return Some(Vec::new());
+            for enter in [|seen: &Knows, cell: &_, mine| pair::again(seen, cell, mine, true), pair::replace] {
+                match enter(seen, &self.pair, mine) {
+                    Entered::No => {}
+                    Entered::Yes => return Some(Vec::new()),
+                    Entered::There => return None,
+                    entered => panic!("{entered:?} of an access that is new, with nobody else there"),
+                }
             }
+        }
+        if let (false, Own::Again(at, old)) = (self.large.is_empty(), set::own(&self.large, mine)) {
+            assert!(set::put(&self.large[at], old, mine), "nobody else changes it");
         }
         while set::publish(self.set(), mine, seen) == Err(Not::Full) {
             let mut words = Vec::new();

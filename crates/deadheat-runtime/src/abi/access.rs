@@ -19,7 +19,14 @@ const fn kind(log2: u16, mode: Mode, via: Via) -> u16 {
 /// The hook of a plain access of a [`Kind`], as its bits.
 macro_rules! access {
     ($name:ident, $mode:ident $size:tt, $kind:block) => {
-        shim_access!($name, on_access::<$kind>, online::on_access::<$kind>, $mode, $size);
+        shim_access!(
+            $name,
+            on_access::<$kind>,
+            online::on_access::<$kind>,
+            online::on_odd_access::<$kind>,
+            $mode,
+            $size
+        );
     };
 }
 
@@ -89,7 +96,7 @@ unsafe extern "C" fn on_vptr_update(at: *mut *mut c_void, new: *mut c_void, pc: 
         unsafe {
             const KIND: u16 = kind(3, Mode::Write, Via::Vptr);
             if online::on() {
-                online::on_access::<KIND>(at as usize, pc)
+                online::access::<KIND>(at as usize, pc)
             } else {
                 on_access::<KIND>(at as usize, pc)
             }

@@ -61,6 +61,8 @@ pub(crate) struct Blocks {
     full: u32,
     known_at: u32,
     put_off: u32,
+    /// How often it was asked to show an access beside a link.
+    hints: u32,
     at: usize,
     end: usize,
 }
@@ -76,6 +78,7 @@ impl Blocks {
             full: 0,
             known_at: 0,
             put_off: 0,
+            hints: 0,
             at: 0,
             end: 0,
         }
@@ -329,6 +332,24 @@ pub(crate) unsafe fn access(
         if !published || set::look(set, mine, seen, &mut race).is_ok() {
             return published;
         }
+    }
+}
+
+/// Shows in a cell that has a block an access that is in the block, so that its thread need not look there when it makes
+/// the access again. It is a copy: whoever puts a word over it sees that the cell has a block. Others' copies give way
+/// only now and then, so that threads that access a cell in turn do not take it from each other each time.
+#[inline]
+pub(crate) fn hint(cell: &[AtomicU64; 2], word: u64, blocks: &mut Blocks) {
+    const SELDOM: u32 = 16;
+    // While it grows, the second word may not be a copy yet.
+    let first = cell[0].load(Ordering::Acquire);
+    if !word::is_special(first) || word::linked(first) == 0 {
+        return;
+    }
+    let before = cell[1].load(Ordering::Relaxed);
+    blocks.hints = blocks.hints.wrapping_add(1);
+    if word::same_slot(before, word) || blocks.hints.is_multiple_of(SELDOM) {
+        cell[1].store(word, Ordering::Relaxed);
     }
 }
 

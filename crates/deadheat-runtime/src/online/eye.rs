@@ -146,6 +146,7 @@ impl Eye {
             let history = &*eye.history;
             if history.count() == 0 {
                 super::report::accessed();
+                super::rest(&eye.clock);
             }
             history.context(eye.now(), node, &eye.held);
             (*thread).eye.relocked = false;

@@ -34,7 +34,7 @@ use deadheat_core::access::{Access, Mode, Via};
 use deadheat_core::event::{BlockKind, Op};
 
 pub(crate) use eye::Eye;
-pub(crate) use quick::on_access;
+pub(crate) use quick::{access, on_access, on_odd_access};
 pub(crate) use report::records;
 pub(crate) use shadow::{CELLS, REGION_LOG2, REGIONS};
 
@@ -44,15 +44,19 @@ use crate::hot::thread::Thread;
 use crate::sys;
 use block::Blocks;
 use clock::Clock;
-use history::Kept;
 use pair::Entered;
 use report::Mine;
-use set::Seen;
+use set::{Own, Seen};
 use shadow::Cell;
 use word::{ATOMIC, GRANULE, WRITE};
 
-/// 1 while races are looked for: the hooks of plain accesses then go to [`on_access`].
+/// Not zero while races are looked for: [`LOOKING`] if accesses are looked at, [`ALONE`] if none can race.
 pub(crate) static ON: AtomicU8 = AtomicU8::new(0);
+
+/// The hooks of plain accesses go to [`on_access`].
+pub(crate) const LOOKING: u8 = 1;
+/// One thread runs, and knows all that the others did: whoever comes learns what it does now before coming.
+const ALONE: u8 = 2;
 
 /// [`Thread::busy`] while an access is judged.
 const JUDGING: u32 = 1;
@@ -65,11 +69,32 @@ pub(crate) fn on() -> bool {
     ON.load(Ordering::Relaxed) != 0
 }
 
+/// Whether accesses may race.
+#[inline(always)]
+fn looking() -> bool {
+    ON.load(Ordering::Relaxed) == LOOKING
+}
+
 /// Races are looked for from now on; the trace's file is open.
 pub(crate) fn start() {
     tree::start();
     report::begin();
-    ON.store(1, Ordering::Relaxed);
+    ON.store(LOOKING, Ordering::Relaxed);
+}
+
+/// Another thread comes: accesses are looked at.
+fn look() {
+    if on() {
+        ON.store(LOOKING, Ordering::Relaxed);
+    }
+}
+
+/// Accesses are not looked at as long as the calling thread, whose clock is `known`, is the only one and knows all that
+/// others did.
+fn rest(known: &Clock) {
+    if looking() {
+        slots::if_alone(known, || ON.store(ALONE, Ordering::Relaxed));
+    }
 }
 
 /// An access to a range of bytes.
@@ -78,11 +103,15 @@ pub(crate) fn start() {
 /// `thread` is the calling thread's.
 #[inline]
 pub(crate) unsafe fn range(thread: *mut Thread, pc: usize, access: &Access) {
+    if !looking() {
+        return;
+    }
     // SAFETY: the caller's promise.
     unsafe {
         let mine = (*thread).eye.mine | if access.mode.writes() { WRITE } else { 0 };
-        if !quick::nothing_new(mine, access.address as usize, access.size as usize) {
-            judge(thread, access, pc as u64);
+        let (address, size) = (access.address as usize, access.size as usize);
+        if let Some(from) = quick::first_new(mine, address, size) {
+            judge_part(thread, access, (from, access.end() as usize), pc as u64);
         }
     }
 }
@@ -115,55 +144,124 @@ unsafe fn judge(thread: *mut Thread, access: &Access, pc: u64) {
 }
 
 /// As [`judge`], for the bytes from `start` to `end` alone.
-unsafe fn judge_part(thread: *mut Thread, access: &Access, (start, end): (usize, usize), pc: u64) {
+unsafe fn judge_part(thread: *mut Thread, access: &Access, range: (usize, usize), pc: u64) {
     // SAFETY: the caller's promise. A handler that interrupts this finds `busy` set: it neither waits for a cell that
     // may be sealed by what it interrupted, nor writes into the history.
     unsafe {
         let ignored = if access.mode.writes() { (*thread).ignore_writes } else { (*thread).ignore_reads };
-        if (*thread).internal | ignored != 0 || (*thread).eye.slot == 0 {
+        if (*thread).internal | ignored != 0 || (*thread).eye.slot == 0 || !looking() {
             return;
         }
         let outer = (*thread).busy;
         (*thread).busy = outer.max(JUDGING);
         compiler_fence(Ordering::SeqCst);
         let patient = outer == 0;
-        let mut noted = !patient;
         // What is in no record must be published with its moment all the same.
         (*thread).eye.changed |= !patient;
         let moment = (*thread).eye.moment()
             | if access.mode.writes() { WRITE } else { 0 }
             | if access.atomic.is_some() { ATOMIC } else { 0 };
-        let mut at = start;
-        while at < end {
-            let granule = at & !(GRANULE - 1);
-            let next = (granule + GRANULE).min(end);
-            let mine = word::only(moment, word::bytes(at - granule, next - at));
-            let Some(cell) = shadow::cell(at) else { break };
-            at = next;
-            let mut note = || {
-                if !noted {
-                    noted = true;
-                    Eye::note(thread, access, pc);
-                }
-            };
-            let word = Mine { access, pc, word: mine, granule: granule as u64 };
-            match pair::replace(&quick::past_of(thread), cell, mine, true, &mut note) {
-                Entered::Yes => {}
-                Entered::Met => look_at(thread, cell, word, patient),
-                Entered::No if block::set_of(cell, patient).is_some_and(|set| set::stands(set, mine)) => {}
-                Entered::No => {
-                    note();
-                    judge_in(thread, cell, word, patient);
-                }
+        let note = || {
+            if patient {
+                Eye::note(thread, access, pc);
             }
-        }
+        };
+        enter_all(thread, range, (moment, patient), note, || (*access, pc));
         compiler_fence(Ordering::SeqCst);
         (*thread).busy = outer;
     }
 }
 
-/// Remembers an access in one cell and judges it.
+/// Publishes an access of the bytes from `start` to `end` in their cells and judges it. `moment` is the word of no bytes.
+/// `note` puts the access into the history.
+///
+/// # Safety
+/// `thread` is the calling thread's, and busy.
+#[inline(always)]
+unsafe fn enter_all(
+    thread: *mut Thread,
+    (start, end): (usize, usize),
+    (moment, patient): (u64, bool),
+    note: impl Fn(),
+    what: impl Fn() -> (Access, u64),
+) {
+    let mut noted = false;
+    let mut note = || {
+        if !noted {
+            noted = true;
+            note();
+        }
+    };
+    // SAFETY: the caller's promise.
+    let past = unsafe { quick::past_of(thread) };
+    let mut at = start;
+    while at < end {
+        let granule = at & !(GRANULE - 1);
+        let next = (granule + GRANULE).min(end);
+        let mine = word::only(moment, word::bytes(at - granule, next - at));
+        let Some(cell) = shadow::cell(at) else { break };
+        at = next;
+        let entered = pair::again(&past, cell, mine, true);
+        match entered {
+            Entered::There => {}
+            Entered::Yes => note(),
+            // SAFETY: the caller's promise.
+            Entered::No | Entered::Met => unsafe {
+                enter(thread, (cell, granule), (mine, patient), entered, (&mut note, &what));
+            },
+        }
+    }
+}
+
+/// Publishes an access in one cell in the ways that are less common and judges it; `entered` is what came of the most
+/// common one.
 #[inline]
+unsafe fn enter(
+    thread: *mut Thread,
+    (cell, granule): (&Cell, usize),
+    (mine, patient): (u64, bool),
+    mut entered: Entered,
+    (note, what): (&mut impl FnMut(), &impl Fn() -> (Access, u64)),
+) {
+    // SAFETY: the caller's promise: the calling thread's own state, and it is busy.
+    unsafe {
+        if entered == Entered::No {
+            entered = pair::replace(&quick::past_of(thread), cell, mine);
+        }
+        match entered {
+            Entered::There => return,
+            Entered::Yes => return note(),
+            Entered::No => {}
+            Entered::Met => note(),
+        }
+        let (access, pc);
+        if let Some(set) = block::set_of(cell, patient) {
+            match set::own(set, mine) {
+                // The thread comes back to it within its moment, perhaps more often.
+                Own::Standing(word) if entered == Entered::No => {
+                    return block::hint(cell, word, &mut (*thread).eye.blocks);
+                }
+                // In the cell itself it may be a copy that is there by now, not a word.
+                Own::Again(at, old) if set.len() > cell.len() && set::put(&set[at], old, mine) => {
+                    note();
+                    (access, pc) = what();
+                    let word = Mine { access: &access, pc, word: mine, granule: granule as u64 };
+                    return look_at(thread, cell, word, patient);
+                }
+                _ => {}
+            }
+        }
+        note();
+        (access, pc) = what();
+        let word = Mine { access: &access, pc, word: mine, granule: granule as u64 };
+        judge_in(thread, cell, word, patient);
+        if entered == Entered::Met {
+            look_at(thread, cell, word, patient);
+        }
+    }
+}
+
+/// Remembers an access in one cell and judges it.
 unsafe fn judge_in(thread: *mut Thread, cell: &Cell, mine: Mine<'_>, patient: bool) {
     // SAFETY: the calling thread's own state, and it is busy; the parts of its eye that are borrowed do not overlap.
     unsafe {
@@ -177,32 +275,7 @@ unsafe fn judge_in(thread: *mut Thread, cell: &Cell, mine: Mine<'_>, patient: bo
     }
 }
 
-/// Publishes a hook's access in a cell, in general.
-#[inline(never)]
-unsafe fn enter(thread: *mut Thread, (cell, granule): (&Cell, usize), mine: u64, kept: Kept) {
-    // SAFETY: the caller's promise: the calling thread's own state, and it is busy.
-    unsafe {
-        if !block::set_of(cell, true).is_some_and(|set| set::stands(set, mine)) {
-            let (access, pc) = kept.access();
-            (*thread).eye.keep(kept);
-            judge_in(thread, cell, Mine { access: &access, pc, word: mine, granule: granule as u64 }, true);
-        }
-    }
-}
-
-/// Another access came into the cell while a hook's went in: looks at all.
-#[cold]
-#[inline(never)]
-unsafe fn look_again(thread: *mut Thread, (cell, granule): (&Cell, usize), mine: u64, kept: Kept) {
-    // SAFETY: the caller's promise: the calling thread's own state, and it is busy.
-    unsafe {
-        let (access, pc) = kept.access();
-        look_at(thread, cell, Mine { access: &access, pc, word: mine, granule: granule as u64 }, true);
-    }
-}
-
 /// Judges an access that is in a cell against all others there.
-#[cold]
 #[inline(never)]
 unsafe fn look_at(thread: *mut Thread, cell: &Cell, mine: Mine<'_>, patient: bool) {
     // SAFETY: the caller's promise: the calling thread's own state, and it is busy.
@@ -243,9 +316,16 @@ pub(crate) unsafe fn atomic(thread: *mut Thread, pc: usize, access: &Access) {
         if (*thread).eye.slot == 0 || (*thread).busy == ORDERING {
             return;
         }
-        ordering(thread, |eye| eye.atomic_learns(access, order));
+        let object = object::find(access.address, object::Family::Atomic);
+        if (*thread).eye.atomic_can_learn(access, object.as_deref())
+            && let Some(object) = &object
+        {
+            ordering(thread, |eye| eye.atomic_learns(order, object));
+        }
         judge(thread, access, pc as u64);
-        ordering(thread, |eye| eye.atomic_publishes(access, order));
+        if (*thread).eye.atomic_can_publish(access, order, object.as_deref()) {
+            ordering(thread, |eye| eye.atomic_publishes(access, order));
+        }
     }
 }
 
@@ -298,7 +378,10 @@ pub(crate) unsafe fn event(thread: *mut Thread, pc: usize, op: &Op) {
             Op::Fence(order) => ordering(thread, |eye| eye.fence(order)),
             Op::Acquire { lock, mode } => ordering(thread, |eye| eye.acquire(owner, lock, mode)),
             Op::Release { lock, mode } => ordering(thread, |eye| eye.release(owner, lock, mode)),
-            Op::Join { child } => ordering(thread, |eye| eye.join(owner, child.0)),
+            Op::Join { child } => {
+                ordering(thread, |eye| eye.join(owner, child.0));
+                rest(&(*thread).eye.clock);
+            }
             Op::End => end(thread, owner),
             Op::Signal { object, kind } => ordering(thread, |eye| eye.signal(owner, object, kind)),
             Op::Await { object, kind } => ordering(thread, |eye| eye.begin_wait(owner, id, object, kind)),
@@ -391,7 +474,10 @@ unsafe fn born(thread: *mut Thread, pc: usize, owner: (u32, bool), what: (u64, u
         (*thread).busy = outer.max(JUDGING);
         compiler_fence(Ordering::SeqCst);
         let fresh = kind != BlockKind::Heap;
-        shadow::clear(address as usize, size as usize, fresh, &mut (*thread).eye.blocks);
+        // While nothing is looked at, all that the cells know of is known to everybody who will look.
+        if looking() {
+            shadow::clear(address as usize, size as usize, fresh, &mut (*thread).eye.blocks);
+        }
         match kind {
             BlockKind::Heap | BlockKind::Mapping => {
                 let node = tree::child(Eye::node(thread), pc as u64);

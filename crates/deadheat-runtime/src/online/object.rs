@@ -5,12 +5,12 @@
 
 use core::cell::UnsafeCell;
 use core::ptr::null_mut;
-use core::sync::atomic::{AtomicU32, Ordering};
+use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 use super::clock::Clock;
 use super::list::List;
 use super::pool;
-use crate::hot::atomic::{STRIPES, stripe};
+use super::shadow::{self, REGION_LOG2, REGIONS};
 
 /// What kind of object. One address may hold one of each.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -85,13 +85,28 @@ pub(crate) unsafe fn drop_clock(clock: *mut Clock) {
     }
 }
 
-/// The objects of one stripe, touched while it is held.
-struct Bucket(UnsafeCell<*mut Object>);
+/// By region of the address space: what to add to half an address to come to the objects of its 16 bytes, a list that is
+/// touched while their stripe is held; 0 where there are none.
+static LISTS: [AtomicUsize; REGIONS] = [const { AtomicUsize::new(0) }; REGIONS];
 
-// SAFETY: touched while the stripe is held.
-unsafe impl Sync for Bucket {}
+/// Bytes of addresses that share a list; they share a stripe, too.
+const STEP: u64 = 16;
 
-static BUCKETS: [Bucket; STRIPES] = [const { Bucket(UnsafeCell::new(null_mut())) }; STRIPES];
+/// The list that holds an address's objects; `None` if nothing is near it yet and none is to be made.
+#[inline]
+fn list(address: u64, make: bool) -> Option<*mut *mut Object> {
+    const SHARE: usize = STEP as usize / size_of::<*mut Object>();
+    let address = address as usize % (REGIONS << REGION_LOG2);
+    let region = address >> REGION_LOG2;
+    let mut base = LISTS[region].load(Ordering::Acquire);
+    if base == 0 {
+        if !make {
+            return None;
+        }
+        base = shadow::map(&LISTS[region], (region << REGION_LOG2) / SHARE, (1 << REGION_LOG2) / SHARE);
+    }
+    Some(base.wrapping_add(address / STEP as usize * size_of::<*mut Object>()) as *mut *mut Object)
+}
 
 /// How many objects there are on pages, by the low bits of the page's number: most pages have none.
 static ON_PAGES: [AtomicU32; 1 << 16] = [const { AtomicU32::new(0) }; 1 << 16];
@@ -109,7 +124,7 @@ fn on_page(address: u64) -> &'static AtomicU32 {
 pub(crate) unsafe fn find<'a>(address: u64, family: Family) -> Option<&'a mut Object> {
     // SAFETY: the caller's promise.
     unsafe {
-        let mut at = *BUCKETS[stripe(address as usize)].0.get();
+        let mut at = *list(address, false)?;
         while !at.is_null() {
             if (*at).address == address && (*at).family == family {
                 return Some(&mut *at);
@@ -143,8 +158,8 @@ unsafe fn make<'a>(address: u64, family: Family) -> &'a mut Object {
     let (written, read, waiters) = (Clock::new(), Clock::new(), List::new());
     // SAFETY: the caller's promise; the memory is ours.
     unsafe {
-        let bucket = BUCKETS[stripe(address as usize)].0.get();
-        let next = *bucket;
+        let Some(list) = list(address, true) else { unreachable!("a list that is asked for is made") };
+        let next = *list;
         object.write(Object {
             next,
             address,
@@ -156,7 +171,7 @@ unsafe fn make<'a>(address: u64, family: Family) -> &'a mut Object {
             waiters,
             barrier,
         });
-        *bucket = object;
+        *list = object;
         &mut *object
     }
 }
@@ -166,14 +181,20 @@ unsafe fn make<'a>(address: u64, family: Family) -> &'a mut Object {
 /// # Safety
 /// The address's stripe is held.
 pub(crate) unsafe fn remove(address: u64, which: impl Fn(Family) -> bool) {
-    // SAFETY: the caller's promise; what is taken out is nobody's.
+    // SAFETY: passed on.
+    unsafe { remove_of(address, |object| object.address == address && which(object.family)) };
+}
+
+/// Takes out those objects of an address's list that `which` names.
+unsafe fn remove_of(address: u64, which: impl Fn(&Object) -> bool) {
+    // SAFETY: the callers hold the stripe; what is taken out is nobody's.
     unsafe {
-        let mut link = BUCKETS[stripe(address as usize)].0.get();
+        let Some(mut link) = list(address, false) else { return };
         while !(*link).is_null() {
             let object = *link;
-            if (*object).address == address && which((*object).family) {
+            if which(&*object) {
                 *link = (*object).next;
-                on_page(address).fetch_sub(1, Ordering::Relaxed);
+                on_page((*object).address).fetch_sub(1, Ordering::Relaxed);
                 drop_object(object);
             } else {
                 link = &raw mut (*object).next;
@@ -210,11 +231,10 @@ pub(crate) fn in_range(start: u64, end: u64, mut each: impl FnMut(u64)) {
 }
 
 fn in_page(start: u64, end: u64, each: &mut impl FnMut(u64)) {
-    const STEP: u64 = 16;
     let mut at = start & !(STEP - 1);
     while at < end {
-        // SAFETY: only whether the bucket is empty; an object that comes meanwhile is of the new life.
-        if !unsafe { BUCKETS[stripe(at as usize)].0.get().read_volatile() }.is_null() {
+        // SAFETY: only whether the list is empty; an object that comes meanwhile is of the new life.
+        if list(at, false).is_some_and(|list| unsafe { !list.read_volatile().is_null() }) {
             each(at);
         }
         at += STEP;
@@ -226,26 +246,8 @@ fn in_page(start: u64, end: u64, each: &mut impl FnMut(u64)) {
 /// # Safety
 /// The stripe of `at` is held.
 pub(crate) unsafe fn remove_near(at: u64, start: u64, end: u64) {
-    for address in at.max(start)..(at + 16).min(end) {
-        // SAFETY: these addresses share the stripe.
-        unsafe {
-            if has(address) {
-                remove(address, |family| family != Family::Thread);
-            }
-        }
-    }
-}
-
-unsafe fn has(address: u64) -> bool {
-    // SAFETY: the caller holds the stripe.
-    unsafe {
-        let mut at = *BUCKETS[stripe(address as usize)].0.get();
-        while !at.is_null() {
-            if (*at).address == address {
-                return true;
-            }
-            at = (*at).next;
-        }
-    }
-    false
+    let gone =
+        |object: &Object| object.family != Family::Thread && object.address >= start && object.address < end;
+    // SAFETY: the caller's promise.
+    unsafe { remove_of(at, gone) };
 }

@@ -42,8 +42,7 @@ impl Eye {
     /// Learns what an object published, unless it is known already.
     #[inline]
     fn learn_from(&mut self, object: &Object) {
-        let (slot, clock) = object.by;
-        if slot == 0 || slot != self.slot && self.clock.get(slot) < clock {
+        if !self.knows(object) {
             self.learn(&object.written);
         }
     }
@@ -279,38 +278,51 @@ impl Eye {
         }
     }
 
+    /// Whether all that an object shows is known.
+    #[inline]
+    fn knows(&self, object: &Object) -> bool {
+        let (slot, clock) = object.by;
+        object.written.is_empty() || slot != 0 && (slot == self.slot || self.clock.get(slot) >= clock)
+    }
+
+    /// Whether an atomic access has to learn what its object shows.
+    #[inline]
+    pub(super) fn atomic_can_learn(&self, access: &Access, object: Option<&Object>) -> bool {
+        access.mode.reads() && object.is_some_and(|object| !self.knows(object))
+    }
+
     /// What an atomic access learns, before it is judged. The stripe is held.
     #[inline]
-    pub(super) fn atomic_learns(&mut self, access: &Access, order: MemoryOrder) {
-        if !access.mode.reads() {
-            return;
-        }
-        // SAFETY: the stripe is held.
-        let Some(object) = (unsafe { object::find(access.address, Family::Atomic) }) else { return };
+    pub(super) fn atomic_learns(&mut self, order: MemoryOrder, object: &Object) {
         if order.acquires() {
-            self.learn_from(object);
+            self.learn(&object.written);
         } else {
             self.loaded.join(&object.written);
         }
     }
 
+    /// Whether an atomic access changes what its object shows.
+    #[inline]
+    pub(super) fn atomic_can_publish(
+        &self,
+        access: &Access,
+        order: MemoryOrder,
+        object: Option<&Object>,
+    ) -> bool {
+        let ends = || !access.mode.reads() && object.is_some_and(|object| !object.written.is_empty());
+        access.mode.writes() && (order.releases() || !self.released.is_empty() || ends())
+    }
+
     /// What an atomic access publishes, after it was judged. The stripe is held.
     #[inline]
     pub(super) fn atomic_publishes(&mut self, access: &Access, order: MemoryOrder) {
-        if !access.mode.writes() {
-            return;
-        }
         let continues = access.mode.reads();
         if !order.releases() && self.released.is_empty() {
-            if !continues {
-                silence(access.address);
-            }
+            silence(access.address);
             return;
         }
         // SAFETY: the stripe is held.
         let object = unsafe { object::get(access.address, Family::Atomic) };
-        let known =
-            object.by.0 != 0 && (object.by.0 == self.slot || self.clock.get(object.by.0) >= object.by.1);
         if !order.releases() {
             object.by = (0, 0);
             if continues {
@@ -318,7 +330,7 @@ impl Eye {
             } else {
                 object.written.assign(&self.released);
             }
-        } else if !continues || known || object.written.is_empty() {
+        } else if !continues || self.knows(object) {
             // What the object shows is known to this thread: all that it knows is all that is to be shown.
             self.publish_to(object);
         } else {

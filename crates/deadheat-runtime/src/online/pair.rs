@@ -2,92 +2,107 @@
 //! once.
 //!
 //! As in [`super::set`]: first publish, then look at the other word, which is judged before already and must not have
-//! changed.
+//! changed. A cell that has a block shows in its second word what somebody put into the block last
+//! ([`super::block::hint`]): who finds his own access there need not look into the block.
 
 use super::set::Seen;
 use super::word::{
-    ATOMIC, WRITE, conflict, covers, is_special, outdoes, same_kind, same_moment, same_slot_and_kind, slot,
+    ATOMIC, WRITE, conflict, covers, is_special, makes_up_for, outdoes, same_kind, same_slot,
+    same_slot_and_kind, slot, stands_for,
 };
 use crate::sys::primitive::{AtomicU64, Ordering, fence_after_locked};
 
-/// How [`replace`] went.
-#[derive(Clone, Copy, PartialEq, Eq)]
+/// How an access came into a cell.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Entered {
+    /// It was there already.
+    There,
+    /// It is there, and is to be noted in the history.
     Yes,
     /// That is not how it is: nothing was done.
     No,
-    /// Yes, and somebody came into the cell at the same time, who is to be judged.
+    /// It is there, is to be noted, and somebody came into the cell at the same time, or gave it a block: it is to be
+    /// published once more and judged.
     Met,
 }
 
-/// Publishes an access in the place of nothing, of a word of its own moment and kind, or of one that it makes up for,
-/// if the cell's other word does not race with it. `ask`: whether it may be there already. `note` puts it into the
-/// history.
+/// Publishes an access in the place of nothing or of the slot's earlier one of its kind, if all else in the cell is ordered.
+/// `ask`: whether it may be there already.
 #[inline(always)]
-pub(crate) fn replace(
-    seen: &impl Seen,
-    cell: &[AtomicU64; 2],
-    mine: u64,
-    ask: bool,
-    note: impl FnOnce(),
-) -> Entered {
+pub(crate) fn again(seen: &impl Seen, cell: &[AtomicU64; 2], mine: u64, ask: bool) -> Entered {
     let one = cell[0].load(Ordering::Acquire);
     let other = cell[1].load(Ordering::Acquire);
-    let stands = |word| same_moment(word, mine) && covers(word, mine) && outdoes(word, mine);
-    if ask && (stands(one) || stands(other)) {
-        return Entered::Yes;
+    if ask && (stands_for(one, mine) || stands_for(other, mine)) {
+        return Entered::There;
     }
     // A plain store over an atomic has more to do.
     if mine & (WRITE | ATOMIC) == WRITE && (one | other) & ATOMIC != 0 {
         return Entered::No;
     }
-    // The thread's own earlier access of this kind is there in most cases.
-    let again = |word: u64| same_slot_and_kind(word, mine) && covers(mine, word);
-    if again(one) || one == 0 {
-        return commit([&cell[0], &cell[1]], [one, mine, other], seen, note);
+    let before = |word: u64| same_slot_and_kind(word, mine) && covers(mine, word);
+    let quiet = |word: u64| word == 0 || same_slot(word, mine) || !is_special(word) && seen.ordered(word);
+    if before(one) || one == 0 {
+        if quiet(other) {
+            return commit([&cell[0], &cell[1]], [one, mine, other]);
+        }
+    // A free place is kept for another if the first word can go.
+    } else if (before(other) || other == 0 && !(covers(mine, one) && outdoes(mine, one))) && quiet(one) {
+        return commit([&cell[1], &cell[0]], [other, mine, one]);
     }
-    if again(other) {
-        return commit([&cell[1], &cell[0]], [other, mine, one], seen, note);
+    Entered::No
+}
+
+/// Publishes an access in the place of nothing, of a word of its own moment and kind, or of one that it makes up for,
+/// if the cell's other word does not race with it.
+#[inline]
+pub(crate) fn replace(seen: &impl Seen, cell: &[AtomicU64; 2], mine: u64) -> Entered {
+    let one = cell[0].load(Ordering::Acquire);
+    let other = cell[1].load(Ordering::Acquire);
+    if stands_for(one, mine) || stands_for(other, mine) {
+        return Entered::There;
+    }
+    // What a cell with a block has beside its link is a copy.
+    if is_special(one) || mine & (WRITE | ATOMIC) == WRITE && (one | other) & ATOMIC != 0 {
+        return Entered::No;
     }
     let room = |word: u64| {
+        if word == 0 {
+            return mine;
+        }
         if same_kind(word, mine) {
             return word | mine;
         }
-        let makes_room =
-            word == 0 || covers(mine, word) && outdoes(mine, word) && !is_special(word) && seen.ordered(word);
+        let makes_room = covers(mine, word) && outdoes(mine, word) && !is_special(word) && seen.ordered(word);
         if makes_room { mine } else { 0 }
     };
-    let new = room(one);
+    let new = if makes_up_for(other, one) { mine } else { room(one) };
     if new != 0 {
-        return commit([&cell[0], &cell[1]], [one, new, other], seen, note);
+        return judged(seen, [&cell[0], &cell[1]], [one, new, other]);
     }
-    let new = room(other);
+    let new = if makes_up_for(one, other) { mine } else { room(other) };
     if new != 0 {
-        return commit([&cell[1], &cell[0]], [other, new, one], seen, note);
+        return judged(seen, [&cell[1], &cell[0]], [other, new, one]);
     }
     Entered::No
 }
 
 /// Puts `new` in the place of `old`, unless the cell's other word races with it.
 #[inline(always)]
-fn commit(
-    [place, beside]: [&AtomicU64; 2],
-    [old, new, other]: [u64; 3],
-    seen: &impl Seen,
-    note: impl FnOnce(),
-) -> Entered {
+fn judged(seen: &impl Seen, places: [&AtomicU64; 2], words: [u64; 3]) -> Entered {
+    let [_, new, other] = words;
     let harmless = other == 0
         || slot(other) == slot(new)
         || !is_special(other) && (!conflict(other, new) || seen.ordered(other));
-    if !harmless {
-        return Entered::No;
-    }
+    if harmless { commit(places, words) } else { Entered::No }
+}
+
+/// Puts `new` in the place of `old`; the cell's other word was judged before.
+#[inline(always)]
+fn commit([place, beside]: [&AtomicU64; 2], [old, new, other]: [u64; 3]) -> Entered {
     if place.compare_exchange(old, new, Ordering::SeqCst, Ordering::Relaxed).is_err() {
         return Entered::No;
     }
     fence_after_locked();
-    // Before it, the locked operation would wait for the stores. Who finds the word without its record looks again.
-    note();
     // Who published meanwhile has seen this word or is seen here.
     if beside.load(Ordering::SeqCst) == other { Entered::Yes } else { Entered::Met }
 }

@@ -13,7 +13,8 @@
 //! Checked by a model checker in `tests/model.rs` and against a brute-force oracle in `tests/shadow.rs`.
 
 use super::word::{
-    ATOMIC, SEALED, conflict, covers, is_special, makes_up_for, outdoes, same_kind, same_moment, slot,
+    ATOMIC, SEALED, WRITE, conflict, covers, is_special, makes_up_for, outdoes, same_kind, same_slot,
+    same_slot_and_kind, slot, stands_for,
 };
 use crate::sys::primitive::{AtomicU64, Ordering, fence_after_locked};
 
@@ -62,7 +63,7 @@ pub(crate) fn publish(set: &[AtomicU64], mine: u64, seen: &impl Seen) -> Result<
                 (Room::Free, mine)
             } else if is_special(word) {
                 return Err(Not::Sealed);
-            } else if same_moment(word, mine) && covers(word, mine) && outdoes(word, mine) {
+            } else if stands_for(word, mine) {
                 return Ok(false);
             } else if same_kind(word, mine) {
                 (Room::Joined, word | mine)
@@ -79,8 +80,7 @@ pub(crate) fn publish(set: &[AtomicU64], mine: u64, seen: &impl Seen) -> Result<
         }
         let best = best.or_else(|| stale(set).map(|(at, word)| (Room::Stale, at, word, mine)));
         let Some((_, at, old, new)) = best else { return Err(Not::Full) };
-        if set[at].compare_exchange(old, new, Ordering::SeqCst, Ordering::Relaxed).is_ok() {
-            fence_after_locked();
+        if put(&set[at], old, new) {
             return Ok(true);
         }
     }
@@ -139,12 +139,39 @@ pub(crate) fn has_atomic(set: &[AtomicU64]) -> bool {
     })
 }
 
-/// Whether a word of a cell stands for `mine` already: one of the same moment that covers and outdoes it. (A cell with
-/// a block is asked in [`publish`].)
+/// What a look at the slot's own words of a set found.
+pub(crate) enum Own {
+    /// A word that stands for the access already.
+    Standing(u64),
+    /// The access can take the place of an earlier one of its kind: which, and where it is.
+    Again(usize, u64),
+    Neither,
+}
+
+/// Looks for what the slot of `mine` has in a set.
 #[inline]
-pub(crate) fn stands(set: &[AtomicU64], mine: u64) -> bool {
-    set.iter().any(|place| {
+pub(crate) fn own(set: &[AtomicU64], mine: u64) -> Own {
+    let mut found = Own::Neither;
+    for (at, place) in set.iter().enumerate() {
         let word = place.load(Ordering::Acquire);
-        same_moment(word, mine) && covers(word, mine) && outdoes(word, mine)
-    })
+        if !same_slot(word, mine) {
+            // A plain store over an atomic has more to do; a set that is being replaced has no place.
+            if is_special(word) || mine & (WRITE | ATOMIC) == WRITE && word & ATOMIC != 0 {
+                return Own::Neither;
+            }
+        } else if stands_for(word, mine) {
+            return Own::Standing(word);
+        } else if same_slot_and_kind(word, mine) && covers(mine, word) {
+            found = Own::Again(at, word);
+        }
+    }
+    found
+}
+
+/// Puts `mine` in the place of `old`, if that is still there. It is to be judged then.
+#[inline]
+pub(crate) fn put(place: &AtomicU64, old: u64, mine: u64) -> bool {
+    let put = place.compare_exchange(old, mine, Ordering::SeqCst, Ordering::Relaxed).is_ok();
+    fence_after_locked();
+    put
 }

@@ -15,6 +15,8 @@ pub(crate) const REGION_LOG2: u32 = 26;
 const REGION: usize = 1 << REGION_LOG2;
 /// Regions of the program's half of the address space.
 pub(crate) const REGIONS: usize = 1 << (47 - REGION_LOG2);
+/// The last granule of a region, as the bits of an address that tell.
+pub(super) const LAST_GRANULE: usize = REGION - GRANULE;
 /// Bytes of shadow for one byte.
 const SCALE: usize = 2;
 
@@ -43,18 +45,19 @@ pub(crate) fn cell<'a>(address: usize) -> Option<&'a Cell> {
     Some(unsafe { &*(base.wrapping_add((address & !(GRANULE - 1)) * SCALE) as *const Cell) })
 }
 
-/// Maps a region's part, `size` bytes, so that `from` becomes its beginning.
+/// Maps a region's part, `size` bytes, so that `from` becomes its beginning. Behind it is a page that nobody writes: a hook may
+/// look at the cell behind a region's last.
 #[cold]
 #[inline(never)]
-fn map(base: &AtomicUsize, from: usize, size: usize) -> usize {
-    let mapped = super::pool::map(size);
+pub(super) fn map(base: &AtomicUsize, from: usize, size: usize) -> usize {
+    let mapped = super::pool::map(size + PAGE);
     sys::no_huge_pages(mapped, size);
     let delta = (mapped as usize).wrapping_sub(from);
     match base.compare_exchange(0, delta, Ordering::AcqRel, Ordering::Acquire) {
         Ok(_) => delta,
         Err(other) => {
             // SAFETY: nobody knows of it.
-            unsafe { sys::unmap(mapped, size) };
+            unsafe { sys::unmap(mapped, size + PAGE) };
             other
         }
     }

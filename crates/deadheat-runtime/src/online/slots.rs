@@ -32,13 +32,19 @@ struct Inner {
     retired: List<(u32, u64)>,
     /// How many slots there are; they are counted from 1.
     count: u32,
+    /// How many of them have a thread.
+    running: u32,
+    /// Whether a slot was given up for good: nobody is asked whether he knows its last clock.
+    lost: bool,
 }
 
 // SAFETY: `inner` is touched under `lock` alone.
 unsafe impl Sync for Slots {}
 
-static SLOTS: Slots =
-    Slots { lock: Lock::new(), inner: UnsafeCell::new(Inner { retired: List::new(), count: 0 }) };
+static SLOTS: Slots = Slots {
+    lock: Lock::new(),
+    inner: UnsafeCell::new(Inner { retired: List::new(), count: 0, running: 0, lost: false }),
+};
 
 /// Of each slot: its thread at present, and what it remembers.
 struct Row {
@@ -62,7 +68,12 @@ pub(crate) fn take(thread: *mut Thread, id: u32, known: &Clock) -> (u32, u64) {
         // SAFETY: under the lock.
         let inner = unsafe { &mut *SLOTS.inner.get() };
         let (slot, clock) = inner.choose(known);
-        ROWS[slot as usize].thread.store(thread, Ordering::Release);
+        if ROWS[slot as usize].thread.swap(thread, Ordering::AcqRel).is_null() {
+            inner.running += 1;
+        }
+        if inner.running > 1 {
+            super::look();
+        }
         (slot, clock)
     });
     let row = &ROWS[slot as usize];
@@ -97,13 +108,31 @@ impl Inner {
 
 /// A slot's thread ended at its clock `last`.
 pub(crate) fn give(slot: u32, last: u64) {
-    SLOTS.lock.with(|| ROWS[slot as usize].thread.store(null_mut(), Ordering::Release));
-    if last >= LAST_CLOCK - 1 {
-        return;
-    }
     SLOTS.lock.with(|| {
         // SAFETY: under the lock.
-        unsafe { (*SLOTS.inner.get()).retired.push((slot, last)) };
+        let inner = unsafe { &mut *SLOTS.inner.get() };
+        if !ROWS[slot as usize].thread.swap(null_mut(), Ordering::AcqRel).is_null() {
+            inner.running -= 1;
+        }
+        if last >= LAST_CLOCK - 1 {
+            inner.lost = true;
+        } else {
+            inner.retired.push((slot, last));
+        }
+    });
+}
+
+/// Calls `then` if the one thread that runs knows all that others did, as its clock says. Nobody can come meanwhile.
+pub(crate) fn if_alone(known: &Clock, then: impl FnOnce()) {
+    SLOTS.lock.with(|| {
+        // SAFETY: under the lock.
+        let inner = unsafe { &mut *SLOTS.inner.get() };
+        if inner.running == 1
+            && !inner.lost
+            && inner.retired.iter().all(|&(slot, last)| last <= known.get(slot))
+        {
+            then();
+        }
     });
 }
 
@@ -175,6 +204,8 @@ pub(crate) fn alone(slot: u32) {
             row.thread.store(null_mut(), Ordering::Relaxed);
         }
     }
+    // SAFETY: no other thread is there.
+    unsafe { (*SLOTS.inner.get()).running = 1 };
 }
 
 /// The thread-local storage or the stack of a running thread that holds an address.

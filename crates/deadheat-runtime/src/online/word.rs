@@ -97,6 +97,16 @@ pub(crate) const fn same_kind(one: u64, other: u64) -> bool {
     (one ^ other) & !BYTES == 0
 }
 
+/// Whether two accesses are of one slot.
+pub(crate) const fn same_slot(one: u64, other: u64) -> bool {
+    (one ^ other) & SPECIAL == 0
+}
+
+/// Whether whoever looks for `mine` finds it in `word`, an access of the same moment.
+pub(crate) const fn stands_for(word: u64, mine: u64) -> bool {
+    same_moment(word, mine) && covers(word, mine) && outdoes(word, mine)
+}
+
 /// Whether two accesses are of one slot and one kind.
 pub(crate) const fn same_slot_and_kind(one: u64, other: u64) -> bool {
     (one ^ other) >> SLOT_SHIFT == 0

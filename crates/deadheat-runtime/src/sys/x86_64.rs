@@ -104,33 +104,34 @@ macro_rules! shim {
 }
 
 /// The steps of [`shim_access!`] while races are looked for: returns if the cell of the address in `rdi` shows that the access
-/// is nothing new to its moment, else goes on behind `5:`. A cell's word shows that if it is the moment's word, for a
-/// read whatever its top bit, as far as the access has bytes.
+/// is nothing new to its moment, else goes on behind `5:` with the cell in `r8` and its bytes in `rdx`, or, where it does not lie
+/// within one cell (two whole ones, if it has 16 bytes), behind `7:`. A cell's word shows that if it is the moment's
+/// word, for a read whatever its top bit, as far as the access has bytes.
 macro_rules! nothing_new {
     (@region) => {
         concat!(
             "mov rcx, rdi\n",
             "shr rcx, {region_log2}\n",
             "cmp rcx, {regions}\n",
-            "jae 5f\n",
+            "jae 7f\n",
             "lea r8, [rip + {cells}]\n",
             "mov r8, qword ptr [r8 + 8 * rcx]\n",
             "test r8, r8\n",
-            "jz 5f\n",
+            "jz 7f\n",
         )
     };
     (@moment read) => { "mov rax, qword ptr fs:[deadheat_thread@tpoff + 16]\n" };
     (@moment write) => { "mov rax, qword ptr fs:[deadheat_thread@tpoff + 16]\nbts rax, 63\n" };
     (@whole read, $at:literal, $yes:literal, $no:literal) => {
         concat!(
-            "mov rdx, qword ptr [r8 + 2 * rdi + ", $at, "]\nxor rdx, rax\nadd rdx, rdx\njz ", $yes, "\n",
-            "mov rdx, qword ptr [r8 + 2 * rdi + 8 + ", $at, "]\nxor rdx, rax\nadd rdx, rdx\njnz ", $no, "\n",
+            "mov rcx, qword ptr [r8 + ", $at, "]\nxor rcx, rax\nadd rcx, rcx\njz ", $yes, "\n",
+            "mov rcx, qword ptr [r8 + 8 + ", $at, "]\nxor rcx, rax\nadd rcx, rcx\njnz ", $no, "\n",
         )
     };
     (@whole write, $at:literal, $yes:literal, $no:literal) => {
         concat!(
-            "cmp rax, qword ptr [r8 + 2 * rdi + ", $at, "]\nje ", $yes, "\n",
-            "cmp rax, qword ptr [r8 + 2 * rdi + 8 + ", $at, "]\njne ", $no, "\n",
+            "cmp rax, qword ptr [r8 + ", $at, "]\nje ", $yes, "\n",
+            "cmp rax, qword ptr [r8 + 8 + ", $at, "]\njne ", $no, "\n",
         )
     };
     (@part read) => {
@@ -147,24 +148,25 @@ macro_rules! nothing_new {
     };
     ($mode:ident, 16) => {
         concat!(
-            "test dil, 7\njnz 5f\n",
-            // The second cell must be on the same page as the first.
-            "mov ecx, edi\nand ecx, 0x7f8\ncmp ecx, 0x7f8\nje 5f\n",
+            // Behind the last cell of a region there is one that is never written.
+            "test dil, 7\njnz 7f\n",
             nothing_new!(@region), nothing_new!(@moment $mode),
+            "lea r8, [r8 + 2 * rdi]\n",
             nothing_new!(@whole $mode, "0", "6f", "5f"), "6:\n",
             nothing_new!(@whole $mode, "16", "4f", "5f"), "4:\nret\n",
         )
     };
     ($mode:ident, 8) => {
         concat!(
-            "test dil, 7\njnz 5f\n",
+            "test dil, 7\njnz 7f\n",
             nothing_new!(@region), nothing_new!(@moment $mode),
+            "lea r8, [r8 + 2 * rdi]\n",
             nothing_new!(@whole $mode, "0", "4f", "5f"), "4:\nret\n",
         )
     };
     ($mode:ident, $size:literal) => {
         concat!(
-            "mov ecx, edi\nand ecx, 7\nmov edx, (1 << ", $size, ") - 1\nshl edx, cl\ncmp edx, 0x100\njae 5f\n",
+            "mov ecx, edi\nand ecx, 7\nmov edx, (1 << ", $size, ") - 1\nshl edx, cl\ncmp edx, 0x100\njae 7f\n",
             nothing_new!(@region), nothing_new!(@moment $mode),
             "mov rcx, rdi\nand rcx, -8\nlea r8, [r8 + 2 * rcx]\nor rdx, -256\n",
             nothing_new!(@part $mode), "4:\nret\n",
@@ -173,36 +175,44 @@ macro_rules! nothing_new {
 }
 
 /// As [`shim!`], for hooks of plain accesses, whose only argument is an address. While races are looked for they return at
-/// once where an access is nothing new, and else go to `$online`; otherwise they return at once if the gate's filter says
-/// that the access at this return address does not matter.
+/// once where an access is nothing new, and else go to `$online` with its cell and bytes or to `$odd`; otherwise they
+/// return at once if the gate's filter says that the access at this return address does not matter.
 macro_rules! shim_access {
-    ($name:ident, $target:path, $online:path, $mode:ident, $size:tt) => {
+    ($name:ident, $target:path, $online:path, $odd:path, $mode:ident, $size:tt) => {
         #[cfg(deadheat_object)]
         #[unsafe(naked)]
         #[unsafe(no_mangle)]
         unsafe extern "C" fn $name() {
             core::arch::naked_asm!(
-                "cmp byte ptr [rip + {on}], 0",
-                "jz 3f",
+                "cmp byte ptr [rip + {on}], {looking}",
+                "jne 3f",
                 nothing_new!($mode, $size),
                 "5:",
                 "mov rsi, qword ptr [rsp]",
+                "mov rcx, r8",
                 "jmp {online}",
+                "7:",
+                "mov rsi, qword ptr [rsp]",
+                "jmp {odd}",
                 "3:",
+                "ja 4f",
                 "mov eax, dword ptr [rip + {mask}]",
                 "and eax, dword ptr [rsp]",
                 "lea rcx, [rip + {table}]",
                 "cmp byte ptr [rcx + rax], 0",
                 "jne 2f",
+                "4:",
                 "ret",
                 "2:",
                 "mov rsi, qword ptr [rsp]",
                 "jmp {target}",
                 on = sym $crate::online::ON,
+                looking = const $crate::online::LOOKING,
                 mask = sym $crate::gate::MASK,
                 table = sym $crate::gate::TABLE,
                 target = sym $target,
                 online = sym $online,
+                odd = sym $odd,
                 cells = sym $crate::online::CELLS,
                 region_log2 = const $crate::online::REGION_LOG2,
                 regions = const $crate::online::REGIONS,
