@@ -151,7 +151,7 @@ fn every_kind(folder: &Path) -> Result<(), Failed> {
     if missing.is_empty() { Ok(()) } else { Err(format!("no fact about the kinds {missing:?}").into()) }
 }
 
-const KINDS: usize = 22;
+const KINDS: usize = 23;
 
 fn kind(op: &Op) -> usize {
     match op {
@@ -176,5 +176,6 @@ fn kind(op: &Op) -> usize {
         Op::Free { .. } => 19,
         Op::Forget { .. } => 20,
         Op::HiddenBegin | Op::HiddenEnd => 21,
+        Op::Fault { .. } => 22,
     }
 }

@@ -159,6 +159,11 @@ pub(crate) unsafe fn event_of(thread: *mut Thread, pc: usize, op: &Op) {
         if (*thread).internal != 0 || ((*thread).ignore_sync != 0 && is_ordering(op)) {
             return;
         }
+        match op {
+            Op::Acquire { .. } => (*thread).locks += 1,
+            Op::Release { .. } => (*thread).locks = (*thread).locks.saturating_sub(1),
+            _ => {}
+        }
         if online::on() {
             return online::event(thread, pc, op);
         }

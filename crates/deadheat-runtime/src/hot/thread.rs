@@ -83,6 +83,8 @@ pub(crate) struct Thread {
     pub(crate) stack: (u64, u64),
     /// How often the thread's end was put off to let other destructors run first.
     pub(crate) destructor_rounds: usize,
+    /// Locks that the thread holds, each as often as it took it.
+    pub(crate) locks: u32,
     /// The kernel's number of the thread; 0 until it is asked for.
     pub(crate) kernel_id: u32,
     /// The program gave the thread its stack: memory that has a past and a future.
@@ -129,6 +131,14 @@ pub(crate) fn current() -> Option<*mut Thread> {
 #[inline(never)]
 fn unknown(word: usize) -> Option<*mut Thread> {
     if word == UNKNOWN { crate::cold::start::attach() } else { None }
+}
+
+/// Whether the calling thread holds a lock.
+#[inline]
+pub(crate) fn holds_lock() -> bool {
+    let word = sys::machine::thread_word();
+    // SAFETY: the word is the calling thread's `Thread`.
+    word > UNWATCHED && unsafe { (*(word as *const Thread)).locks != 0 }
 }
 
 /// Marks the thread busy while it lives, and orders the mark for handlers on the same thread.

@@ -43,3 +43,4 @@ mod string;
 mod thread;
 mod touch;
 mod wide;
+pub(crate) mod words;

@@ -285,7 +285,7 @@ pub(crate) unsafe fn event(thread: *mut Thread, pc: usize, op: &Op) {
             }
             become_current(thread);
         }
-        if let Op::Fork { .. } | Op::Join { .. } | Op::Begin | Op::End = op {
+        if let Op::Fork { .. } | Op::Join { .. } | Op::Begin | Op::End | Op::Fault { .. } = op {
             log::tell_anew(thread, pc, op);
         }
         // A handler that interrupts a change of clocks must not change them.
@@ -312,6 +312,7 @@ pub(crate) unsafe fn event(thread: *mut Thread, pc: usize, op: &Op) {
             Op::Forget { object } => forget(owner, object),
             Op::Request { .. } | Op::Fork { .. } | Op::Begin | Op::Branch | Op::Enter | Op::Exit => {}
             Op::HiddenBegin | Op::HiddenEnd => {}
+            Op::Fault { .. } => report::counted(),
         }
     }
 }
