@@ -317,6 +317,43 @@ pub(crate) unsafe fn tell_anew(thread: *mut Thread, pc: usize, op: &Op) {
     }
 }
 
+/// As [`tell_anew`], of an event that had other calls above it: `calls`, the innermost first.
+///
+/// # Safety
+/// `thread` is the calling thread's, and no handler interrupts it meanwhile.
+pub(crate) unsafe fn tell_from(
+    thread: *mut Thread,
+    pc: u64,
+    calls: impl Iterator<Item = u64> + Clone,
+    op: &Op,
+) {
+    // SAFETY: the caller's promise. The frames above `top` are free.
+    unsafe {
+        let Some((kind, address, extra)) = Kind::pack(op) else { return };
+        if (*thread).busy != 0 || (*thread).at.is_null() {
+            return;
+        }
+        let _busy = Busy::new(thread);
+        let (low, top) = ((*thread).low, (*thread).top);
+        // The trace is told to leave all calls, and then those of the event.
+        (*thread).low = (*thread).frames;
+        (*thread).top = (*thread).frames;
+        tell_stack(thread);
+        let room = (*thread).frames_end.offset_from(top) as usize;
+        let depth = calls.clone().count().min(room);
+        for (at, call) in (0..depth).rev().zip(calls) {
+            top.add(at).write(Frame { call, stack: 0 });
+        }
+        ((*thread).told, (*thread).low, (*thread).top) = (top, top, top.add(depth));
+        let extra = kind.has_extra().then_some(extra);
+        append(thread, Key::new(pc, kind), address, extra, kind.stamped().then(next_stamp));
+        // So many calls the trace knows now.
+        ((*thread).told, (*thread).low) = ((*thread).frames.add(depth), low);
+        (*thread).top = top;
+        (*thread).clean = core::ptr::null_mut();
+    }
+}
+
 /// Tells the trace which functions were left and entered since the last event.
 ///
 /// # Safety

@@ -221,16 +221,18 @@ fn in_page(start: u64, end: u64, each: &mut impl FnMut(u64)) {
     }
 }
 
-/// Takes out all objects whose addresses are in a range that is within 16 bytes from `at`, and in `start..end`.
+/// Takes out all objects whose addresses are in a range that is within 16 bytes from `at`, and in `start..end`; calls
+/// `gone` with each of these addresses.
 ///
 /// # Safety
 /// The stripe of `at` is held.
-pub(crate) unsafe fn remove_near(at: u64, start: u64, end: u64) {
+pub(crate) unsafe fn remove_near(at: u64, start: u64, end: u64, mut gone: impl FnMut(u64)) {
     for address in at.max(start)..(at + 16).min(end) {
         // SAFETY: these addresses share the stripe.
         unsafe {
             if has(address) {
                 remove(address, |family| family != Family::Thread);
+                gone(address);
             }
         }
     }
