@@ -18,9 +18,10 @@ pub const PATH_ROOM: usize = 4096;
 pub const HEEDED: [&str; 6] =
     ["exitcode", "format", "halt_on_error", "log_path", "report_bugs", "suppressions"];
 
-/// Options that may say 0, and the kinds of findings that are not told then.
-pub const FINDINGS: [(&str, &[&str]); 4] = [
+/// Options that may say 0, and the kinds or sorts of findings that are not told then.
+pub const FINDINGS: [(&str, &[&str]); 5] = [
     ("detect_deadlocks", &["lock-order"]),
+    ("report_destroy_locked", &["destroy-locked"]),
     ("report_mutex_bugs", &["mutex-misuse"]),
     ("report_signal_unsafe", &["signal-unsafe"]),
     ("report_thread_leaks", &["thread-leak"]),

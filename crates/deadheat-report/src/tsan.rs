@@ -72,15 +72,17 @@ impl<'a> Numbers<'a> {
             steps.chain(rows).chain([finding.thread.as_str()])
         };
         threads.extend(findings.clone().flat_map(of_finding).map(|path| (path, 0)));
-        let addresses =
-            |finding: &'a Finding| finding.steps.iter().map(|step| step.address).chain(finding.address);
-        let mut addresses: BTreeMap<_, _> =
-            findings.flat_map(addresses).map(|address| (address, 0)).collect();
         threads.remove("main");
         for map in [&mut threads, &mut locks] {
             map.values_mut().zip(1..).for_each(|(number, next)| *number = next);
         }
-        addresses.values_mut().zip(locks.len() + 1..).for_each(|(number, next)| *number = next);
+        let mut addresses = BTreeMap::new();
+        for finding in findings {
+            for address in finding.steps.iter().map(|step| step.address).chain(finding.address) {
+                let next = locks.len() + addresses.len() + 1;
+                addresses.entry(address).or_insert(next);
+            }
+        }
         let name = |path: &'a str| path.rsplit('/').next().unwrap_or(path);
         let modules = report.run.modules.iter();
         let build_ids = modules.map(|module| (name(&module.path), module.build_id.as_str())).collect();
@@ -172,6 +174,9 @@ impl<'a> Numbers<'a> {
         let kind = words(finding);
         if finding.kind == "ignored-at-end" {
             let thread = self.thread(&finding.thread);
+            if finding.threads.iter().all(|row| row.created_by.is_none()) {
+                return writeln!(out, "ThreadSanitizer: {thread} finished with ignores enabled");
+            }
             writeln!(out, "ThreadSanitizer: {thread}  finished with ignores enabled, created at:")?;
             return self.stack(finding.threads.first().map_or(&[], |row| &row.frames), out);
         }

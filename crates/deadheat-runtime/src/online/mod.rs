@@ -342,6 +342,14 @@ unsafe fn wrong(thread: *mut Thread, pc: usize, object: u64, fault: Fault) {
     report::counted();
 }
 
+/// The lock that the calling thread took last, of those that it holds; 0 if that is not known.
+pub(crate) fn newest_lock() -> u64 {
+    let Some(thread) = crate::hot::thread::current().filter(|_| on()) else { return 0 };
+    // SAFETY: the calling thread's own state.
+    let eye = unsafe { &(*thread).eye };
+    eye.held.last().map_or(0, |held| held.lock)
+}
+
 /// The thread that `parent` is about to create knows what `parent` knows.
 ///
 /// # Safety

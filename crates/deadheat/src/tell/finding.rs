@@ -90,10 +90,7 @@ impl Resolver<'_> {
             let thread = ThreadId(u32::try_from(object).unwrap_or(u32::MAX));
             finding.thread = self.path(thread);
             finding.threads = self.threads_of(&[thread]);
-            finding.frames = match fault {
-                Fault::ThreadLeak => finding.threads.first().map_or(Vec::new(), |row| row.frames.clone()),
-                _ => self.stack(step.place, step.stack),
-            };
+            finding.frames = finding.threads.first().map_or(Vec::new(), |row| row.frames.clone());
         } else {
             finding.frames = self.stack(step.place, step.stack);
             finding.threads = self.threads_of(&[step.thread]);

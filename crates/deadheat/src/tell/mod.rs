@@ -24,7 +24,7 @@ use deadheat_detect::detector::Detector;
 use deadheat_detect::registry::{self, Analysis, Options};
 use deadheat_report::format::{FORMATS, Format, Style, named};
 use deadheat_report::group::{Groups, join_findings};
-use deadheat_report::model::{Finding, Grade, Module, Race, Report, Run, SCHEMA, Summary};
+use deadheat_report::model::{Finding, Grade, LOCK_ORDER, Module, Race, Report, Run, SCHEMA, Summary, TOOK};
 use deadheat_report::source::{Files, Sources};
 use deadheat_report::suppress::Suppressions;
 use deadheat_trace::{Ending, Tables, Trace, Visit};
@@ -47,7 +47,7 @@ pub(crate) struct Judging {
     /// Whether locks that one thread takes in opposite orders are told, too
     #[arg(skip)]
     suspected: bool,
-    /// Kinds of findings that nobody wants to know
+    /// Kinds and sorts of findings that nobody wants to know
     #[arg(skip)]
     unwanted: Vec<&'static str>,
 }
@@ -181,10 +181,11 @@ pub(crate) fn traces(
     tell(traces, judging, telling, common, |reports| reports)
 }
 
-/// Tells the trace of a program that was started by hand, which nobody keeps. The code is 66 or 0.
+/// Tells the trace of a program that was started by hand, which nobody keeps, without the findings of kinds that are
+/// unwanted, and, if it is to be brief, without where the held locks of a cycle were taken. The code is 66 or 0.
 pub(crate) fn by_hand(
     trace: &Path,
-    unwanted: Vec<&'static str>,
+    (unwanted, brief): (Vec<&'static str>, bool),
     telling: &Telling,
     common: &Common,
 ) -> Result<Exit, Failure> {
@@ -193,6 +194,10 @@ pub(crate) fn by_hand(
     tell(&[trace.to_owned()], &judging, telling, common, |mut reports| {
         reports.iter_mut().for_each(|report| report.run.trace = None);
         // What is suppressed altogether is not worth a word.
+        let findings = reports.iter_mut().flat_map(|report| &mut report.findings);
+        let steps =
+            findings.filter(|finding| finding.kind == LOCK_ORDER).flat_map(|finding| &mut finding.steps);
+        steps.filter(|step| brief && step.what == TOOK).for_each(|step| step.frames.clear());
         reports.retain(|report| !report.races.is_empty() || !report.findings.is_empty());
         reports
     })
@@ -411,7 +416,7 @@ fn resolve(
     let mut findings: Vec<Finding> = found.map(|kept| resolver.finding(kept)).collect();
     findings.retain(|finding| {
         (judging.suspected || finding.grade != Some(Grade::Suspected))
-            && !judging.unwanted.contains(&finding.kind.as_str())
+            && ![&finding.kind, &finding.sort].iter().any(|name| judging.unwanted.contains(&name.as_str()))
     });
     let findings = join_findings(findings);
     let before = findings.len();
