@@ -74,19 +74,13 @@ impl Graph {
             next.entry(held).or_default().push(wanted);
         }
         prune(&mut next);
-        let mut search = Search {
-            graph: self,
-            next: &next,
-            possible: true,
-            path: Vec::new(),
-            told: BTreeSet::new(),
-            steps: MOST_STEPS,
-        };
+        let mut search =
+            Search { graph: self, next: &next, possible: true, told: BTreeSet::new(), steps: MOST_STEPS };
         for possible in [true, false] {
             search.possible = possible;
             for length in 2..=MOST_LOCKS.min(next.len()) {
                 for &start in next.keys() {
-                    search.from(start, start, length, &mut give);
+                    search.from(&mut vec![start], length, &mut give);
                 }
             }
         }
@@ -113,48 +107,59 @@ struct Search<'a> {
     graph: &'a Graph,
     next: &'a BTreeMap<Lock, Vec<Lock>>,
     possible: bool,
-    /// The requests so far, with the lock that each is made under.
-    path: Vec<(Lock, &'a Edge)>,
     /// Pairs of locks that are in a cycle which was given.
     told: BTreeSet<(Lock, Lock)>,
     steps: u32,
 }
 
-impl Search<'_> {
-    /// Goes on from `at` to cycles of `length` locks that come back to `start`, their least; `true` if one was given.
-    fn from(
-        &mut self,
-        start: Lock,
-        at: Lock,
-        length: usize,
-        give: &mut impl FnMut(bool, &[Nesting]),
-    ) -> bool {
-        let (graph, next) = (self.graph, self.next);
-        let last = self.path.len() + 1 == length;
+impl<'a> Search<'a> {
+    /// Goes on with `locks`, the first of which is the least, to cycles of `length` of them.
+    fn from(&mut self, locks: &mut Vec<Lock>, length: usize, give: &mut impl FnMut(bool, &[Nesting])) {
+        let (start, at, last) = (locks[0], locks[locks.len() - 1], locks.len() == length);
+        let next = self.next;
         for &to in next.get(&at).into_iter().flatten() {
-            let fits =
-                if last { to == start } else { to > start && self.path.iter().all(|step| step.0 != to) };
-            if !fits {
-                continue;
+            self.steps = self.steps.saturating_sub(1);
+            if self.steps == 0 {
+                return;
             }
-            for edge in graph.edges.get(&(at, to)).into_iter().flatten() {
-                if self.steps == 0 {
-                    return false;
-                }
-                self.steps -= 1;
-                if !self.path.iter().all(|(_, other)| self.together(other, edge)) || !self.meets(edge, last) {
-                    continue;
-                }
-                self.path.push((at, edge));
-                let given = if last { self.tell(give) } else { self.from(start, to, length, give) };
-                self.path.pop();
-                // From the start on other cycles are looked for; within one, one way is enough.
-                if given && !self.path.is_empty() {
+            if last && to == start {
+                self.close(locks, give);
+            } else if !last && to > start && !locks.contains(&to) {
+                locks.push(to);
+                self.from(locks, length, give);
+                locks.pop();
+            }
+        }
+    }
+
+    /// Gives the cycle of these locks if there is one, and a pair of it is in none that was given.
+    fn close(&mut self, locks: &[Lock], give: &mut impl FnMut(bool, &[Nesting])) {
+        let wanted = locks.iter().cycle().skip(1);
+        let pairs: Vec<_> = locks.iter().copied().zip(wanted.copied()).collect();
+        let mut edges = Vec::new();
+        if !pairs.iter().all(|pair| self.told.contains(pair)) && self.choose(&pairs, &mut edges) {
+            let cycle: Vec<Nesting> = edges.iter().map(|edge| edge.nesting).collect();
+            give(self.possible, &cycle);
+            self.told.extend(pairs);
+        }
+    }
+
+    /// Chooses a request for each pair of locks that none is chosen for yet; `false` if no choice does.
+    fn choose(&mut self, pairs: &[(Lock, Lock)], edges: &mut Vec<&'a Edge>) -> bool {
+        let Some(pair) = pairs.get(edges.len()) else { return true };
+        let graph = self.graph;
+        for edge in graph.edges.get(pair).into_iter().flatten() {
+            self.steps = self.steps.saturating_sub(1);
+            if self.steps == 0 {
+                return false;
+            }
+            let last = edges.len() + 1 == pairs.len();
+            if edges.iter().all(|other| self.together(other, edge)) && self.meets(edges, edge, last) {
+                edges.push(edge);
+                if self.choose(pairs, edges) {
                     return true;
                 }
-                if given {
-                    break;
-                }
+                edges.pop();
             }
         }
         false
@@ -172,30 +177,13 @@ impl Search<'_> {
     }
 
     /// Whether the request before has to wait for this one's thread, and, if it is the last, this one for the first's.
-    fn meets(&self, edge: &Edge, last: bool) -> bool {
-        let waits = |wanted: LockMode, held: LockMode| wanted == LockMode::Write || held == LockMode::Write;
-        let before = self
-            .path
-            .last()
-            .is_none_or(|(_, before)| waits(before.nesting.wanted_mode, edge.nesting.held_mode));
-        let first = !last
-            || self
-                .path
-                .first()
-                .is_some_and(|(_, first)| waits(edge.nesting.wanted_mode, first.nesting.held_mode));
-        !self.possible || before && first
-    }
-
-    /// Gives the cycle, if a pair of it is in none that was given.
-    fn tell(&mut self, give: &mut impl FnMut(bool, &[Nesting])) -> bool {
-        let wanted = self.path.iter().map(|step| step.0).cycle().skip(1);
-        let pairs: Vec<_> = self.path.iter().zip(wanted).map(|(step, wanted)| (step.0, wanted)).collect();
-        if pairs.iter().all(|pair| self.told.contains(pair)) {
-            return false;
-        }
-        self.told.extend(pairs);
-        let cycle: Vec<Nesting> = self.path.iter().map(|(_, edge)| edge.nesting).collect();
-        give(self.possible, &cycle);
-        true
+    fn meets(&self, before: &[&Edge], edge: &Edge, last: bool) -> bool {
+        let waits = |one: &Edge, next: &Edge| {
+            let (wanted, held) = (one.nesting.wanted_mode, next.nesting.held_mode);
+            wanted == LockMode::Write || held == LockMode::Write
+        };
+        let by_last = before.last().is_none_or(|one| waits(one, edge));
+        let by_this = !last || before.first().is_some_and(|first| waits(edge, first));
+        !self.possible || by_last && by_this
     }
 }

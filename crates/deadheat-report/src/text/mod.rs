@@ -165,7 +165,7 @@ fn finding_group(finding: &Finding) -> Group<'_> {
     let title = format!("{grade}{}: {}", finding.kind, finding.message);
     let mut group = Group::with_title(level(finding.grade.unwrap_or_default()).primary_title(title));
     // A lock order is all in its steps.
-    if !finding.frames.is_empty() && finding.kind != LOCK_ORDER {
+    if !finding.frames.is_empty() && (finding.kind != LOCK_ORDER || finding.steps.is_empty()) {
         let place = if finding.thread.is_empty() { String::new() } else { format!("`{}` ", finding.thread) };
         group = group.element(Level::NOTE.message(format!("{place}at{}", words::stack(&finding.frames))));
     }

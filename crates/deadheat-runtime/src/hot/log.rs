@@ -8,7 +8,7 @@ use core::sync::atomic::{AtomicU64, Ordering, compiler_fence};
 
 use deadheat_core::access::{Access, Mode};
 use deadheat_core::codec::{Key, MAX_EVENT, put_varint, tag};
-use deadheat_core::event::Op;
+use deadheat_core::event::{BlockKind, Fault, Op};
 use deadheat_core::kind::Kind;
 
 use super::thread::{self, Busy, Frame, Thread};
@@ -162,6 +162,12 @@ pub(crate) unsafe fn event_of(thread: *mut Thread, pc: usize, op: &Op) {
         match op {
             Op::Acquire { .. } => (*thread).locks += 1,
             Op::Release { .. } => (*thread).locks = (*thread).locks.saturating_sub(1),
+            Op::Alloc { kind: BlockKind::Heap, .. } | Op::Free { kind: BlockKind::Heap, .. }
+                if (*thread).signal != 0 =>
+            {
+                let (object, fault) = (u64::from((*thread).signal), Fault::SignalUnsafe);
+                event_of(thread, pc, &Op::Fault { object, fault });
+            }
             _ => {}
         }
         if online::on() {

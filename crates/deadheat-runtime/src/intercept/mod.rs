@@ -37,6 +37,7 @@ mod once;
 mod operator_new;
 mod rwlock;
 mod semaphore;
+mod signal;
 mod socket;
 mod stream;
 mod string;

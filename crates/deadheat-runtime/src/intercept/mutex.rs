@@ -123,10 +123,10 @@ pub(super) fn unlock(pc: usize, lock: *mut c_void, mode: LockMode, real: impl Fn
 /// Gives back a mutex; a refused unlock is no release.
 fn mutex_unlock(pc: usize, mutex: *mut c_void, real: impl FnOnce() -> c_int) -> c_int {
     if recording() {
-        words::mutex_given(pc, mutex);
         if words::refuses(mutex) {
             return real();
         }
+        words::mutex_given(pc, mutex);
     }
     unlock(pc, mutex, Write, real)
 }

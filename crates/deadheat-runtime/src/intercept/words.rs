@@ -98,7 +98,7 @@ pub(super) fn mutex_wanted(pc: usize, lock: *const c_void) {
     }
 }
 
-/// A mutex is about to be given back.
+/// A mutex is about to be given back, which is not refused.
 #[inline]
 pub(super) fn mutex_given(pc: usize, lock: *const c_void) {
     let kind = word(lock, mutex::KIND);
