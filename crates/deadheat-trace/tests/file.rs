@@ -269,5 +269,5 @@ fn a_later_version_is_refused() {
     bytes[8] = 99;
     let error = Trace::from_bytes("f", bytes, None).expect_err("a later version");
     assert_eq!(error.kind, ErrorKind::Future);
-    assert_eq!(error.to_string(), "f: byte 8: the trace has version 99; this deadheat reads version 1");
+    assert_eq!(error.to_string(), "f: byte 8: the trace has version 99; this deadheat reads version 2");
 }

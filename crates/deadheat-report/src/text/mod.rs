@@ -161,7 +161,9 @@ fn snippet<'a>(file: &'a str, text: &str, places: &[Site<'_>]) -> Option<Element
 }
 
 fn finding_group(finding: &Finding) -> Group<'_> {
-    let grade = finding.grade.map_or(String::new(), |grade| format!("{}: ", grade.shown()));
+    // What was observed needs no word, and has no accesses that were unordered.
+    let grade = finding.grade.filter(|grade| *grade < Grade::Observed);
+    let grade = grade.map_or(String::new(), |grade| format!("{}: ", grade.shown()));
     let title = format!("{grade}{}: {}", finding.kind, finding.message);
     let mut group = Group::with_title(level(finding.grade.unwrap_or_default()).primary_title(title));
     // A lock order is all in its steps.
