@@ -1,7 +1,7 @@
 //! What is wrong and no race (`findings`): faults that a hook judged, and locks that are taken in opposite orders.
 //!
 //! A fault is told as it comes, with who took the lock. Lock orders are gathered while the run is read and judged at its
-//! end ([`graph`]).
+//! end (`graph`).
 //!
 //! Paper: Goodlock (Havelund, SPIN 2000) as generalised by Bensalem and Havelund (PADTAD 2005): guards, and the order of
 //! threads by fork and join. Departure: locks for reading, and a grade for cycles that one thread alone made.
