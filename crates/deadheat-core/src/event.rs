@@ -65,6 +65,85 @@ pub enum BlockKind {
     Benign = 4,
 }
 
+/// What a thread did that no program may do, as the hook judged that saw it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+#[repr(u8)]
+pub enum Fault {
+    /// A lock was given back that is free, or that another thread holds.
+    UnlockNotHeld = 0,
+    /// A lock that cannot be held twice was asked for while it was held: by its holder, who now waits for itself, or,
+    /// as the program announces it, while another has it.
+    DoubleLock = 1,
+    /// A lock was destroyed while it was held.
+    DestroyLocked = 2,
+    /// A lock was used that was destroyed, or never made.
+    InvalidLock = 3,
+    /// A lock was taken for reading while it was held for writing.
+    ReadLockOfWritten = 4,
+    /// A lock was given back by a reader while it was held for writing.
+    ReadUnlockOfWritten = 5,
+    /// A lock was held where the program says that none may be.
+    HeldHere = 6,
+    /// A thread was neither joined nor detached when the process ended.
+    ThreadLeak = 7,
+    /// A thread ended while it had accesses ignored.
+    IgnoredAtEnd = 8,
+    /// A signal handler left another `errno` than it found.
+    SignalErrno = 9,
+    /// A signal handler called a function that none may call.
+    SignalUnsafe = 10,
+}
+
+impl Fault {
+    /// All of them, by their numbers.
+    pub const ALL: [Fault; 11] = [
+        Fault::UnlockNotHeld,
+        Fault::DoubleLock,
+        Fault::DestroyLocked,
+        Fault::InvalidLock,
+        Fault::ReadLockOfWritten,
+        Fault::ReadUnlockOfWritten,
+        Fault::HeldHere,
+        Fault::ThreadLeak,
+        Fault::IgnoredAtEnd,
+        Fault::SignalErrno,
+        Fault::SignalUnsafe,
+    ];
+
+    /// The word for it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Fault::UnlockNotHeld => "unlock-not-held",
+            Fault::DoubleLock => "double-lock",
+            Fault::DestroyLocked => "destroy-locked",
+            Fault::InvalidLock => "invalid-lock",
+            Fault::ReadLockOfWritten => "read-lock-of-written",
+            Fault::ReadUnlockOfWritten => "read-unlock-of-written",
+            Fault::HeldHere => "held-here",
+            Fault::ThreadLeak => "thread-leak",
+            Fault::IgnoredAtEnd => "ignored-at-end",
+            Fault::SignalErrno => "signal-errno",
+            Fault::SignalUnsafe => "signal-unsafe",
+        }
+    }
+
+    /// Whether it is about a lock.
+    #[must_use]
+    pub const fn is_of_lock(self) -> bool {
+        matches!(
+            self,
+            Fault::UnlockNotHeld
+                | Fault::DoubleLock
+                | Fault::DestroyLocked
+                | Fault::InvalidLock
+                | Fault::ReadLockOfWritten
+                | Fault::ReadUnlockOfWritten
+                | Fault::HeldHere
+        )
+    }
+}
+
 impl LockMode {
     /// The one with that number.
     #[must_use]
@@ -202,4 +281,11 @@ pub enum Op {
     HiddenBegin,
     /// The call returns.
     HiddenEnd,
+    /// The thread does something wrong that is no race.
+    Fault {
+        /// The lock's address, the leaked thread's number, or the signal's.
+        object: u64,
+        /// What is wrong.
+        fault: Fault,
+    },
 }

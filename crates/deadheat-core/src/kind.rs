@@ -8,7 +8,7 @@
 //! [`Mode`] (4..3), and [`Via`] or [`MemoryOrder`] (7..5); or the number of a [`Sync`].
 
 use crate::access::{Access, MemoryOrder, Mode, Via};
-use crate::event::{BlockKind, LockMode, Op, SyncKind};
+use crate::event::{BlockKind, Fault, LockMode, Op, SyncKind};
 use crate::ids::ThreadId;
 
 /// A kind of event, packed.
@@ -56,6 +56,8 @@ const SYNC_FORGET: u16 = 80;
 const SYNC_HIDDEN_BEGIN: u16 = 81;
 const SYNC_HIDDEN_END: u16 = 82;
 const SYNC_BRANCH: u16 = 83;
+const SYNC_FAULT: u16 = 96;
+const SYNC_FAULT_LAST: u16 = SYNC_FAULT + Fault::ALL.len() as u16 - 1;
 
 const LOCK_FIRST: u16 = CLASS_SYNC | SYNC_REQUEST;
 const LOCK_LAST: u16 = CLASS_SYNC | SYNC_RELEASE | 1;
@@ -175,6 +177,7 @@ impl Kind {
             Op::HiddenBegin => sync(SYNC_HIDDEN_BEGIN, 0),
             Op::HiddenEnd => sync(SYNC_HIDDEN_END, 0),
             Op::Branch => sync(SYNC_BRANCH, 0),
+            Op::Fault { object, fault } => sync(SYNC_FAULT + fault as u16, object),
             Op::Enter | Op::Exit => None,
         }
     }
@@ -334,6 +337,9 @@ const fn unpack_sync(number: u16, address: u64, extra: u64) -> Option<Op> {
         SYNC_HIDDEN_BEGIN => Op::HiddenBegin,
         SYNC_HIDDEN_END => Op::HiddenEnd,
         SYNC_BRANCH => Op::Branch,
+        SYNC_FAULT..=SYNC_FAULT_LAST => {
+            Op::Fault { object: address, fault: Fault::ALL[(number - SYNC_FAULT) as usize] }
+        }
         _ => return None,
     })
 }

@@ -10,6 +10,7 @@
 pub mod access;
 pub mod codec;
 pub mod event;
+pub mod finding;
 pub mod gate;
 pub mod ids;
 pub mod kind;

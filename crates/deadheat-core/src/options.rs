@@ -18,6 +18,15 @@ pub const PATH_ROOM: usize = 4096;
 pub const HEEDED: [&str; 6] =
     ["exitcode", "format", "halt_on_error", "log_path", "report_bugs", "suppressions"];
 
+/// Options that may say 0, and the kinds or sorts of findings that are not told then.
+pub const FINDINGS: [(&str, &[&str]); 5] = [
+    ("detect_deadlocks", &["lock-order"]),
+    ("report_destroy_locked", &["destroy-locked"]),
+    ("report_mutex_bugs", &["mutex-misuse"]),
+    ("report_signal_unsafe", &["signal-unsafe"]),
+    ("report_thread_leaks", &["thread-leak"]),
+];
+
 /// Options that ThreadSanitizer knows, and that change nothing here.
 const ACCEPTED: &str = " abort_on_error allocator_may_return_null allocator_release_to_os_interval_ms allow_addr2line \
     allow_user_segv_handler atexit_sleep_ms can_use_proc_maps_statm check_printf clear_shadow_mmap_threshold color \

@@ -2,6 +2,7 @@
 
 use crate::access::Access;
 use crate::event::{BlockKind, LockMode};
+use crate::finding::Finding;
 use crate::ids::{PlaceId, StackId, ThreadId};
 
 /// One of the two accesses of a race.
@@ -67,6 +68,11 @@ pub struct Race {
 pub trait RaceSink {
     /// Takes one race. `locks` resolves the sides' lock sets.
     fn race(&mut self, race: &Race, locks: &dyn LockSets);
+
+    /// Takes something wrong that is no race.
+    fn finding(&mut self, finding: &Finding<'_>) {
+        let _ = finding;
+    }
 }
 
 /// Resolves a [`LockSetId`] to the locks that it stands for, and a lock to where it lies.

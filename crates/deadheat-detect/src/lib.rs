@@ -12,6 +12,7 @@
 pub mod clock;
 pub mod conflict;
 pub mod detector;
+pub mod findings;
 pub mod hb;
 pub mod oracle;
 pub mod registry;

@@ -1,6 +1,7 @@
 //! The list of all analyses. The command line's help, `docs/analyses.md` and the tests read it.
 
 use crate::detector::Detector;
+use crate::findings::Findings;
 use crate::hb::Hb;
 
 /// What can be asked of an analysis.
@@ -31,14 +32,24 @@ pub struct Analysis {
 }
 
 /// All analyses, in the order in which they are listed.
-pub const ANALYSES: &[Analysis] = &[Analysis {
-    name: "hb",
-    doc: "Happens-before: accesses of the run that no synchronisation ordered",
-    paper: "FastTrack (Flanagan and Freund, PLDI 2009); C++20, [intro.races] and [atomics.order]",
-    promise: "A race is told for each access that conflicts with an earlier one of the run and that \
+pub const ANALYSES: &[Analysis] = &[
+    Analysis {
+        name: "hb",
+        doc: "Happens-before: accesses of the run that no synchronisation ordered",
+        paper: "FastTrack (Flanagan and Freund, PLDI 2009); C++20, [intro.races] and [atomics.order]",
+        promise: "A race is told for each access that conflicts with an earlier one of the run and that \
               nothing ordered after it, and for no other.",
-    new: |options| Box::new(Hb::new(options)),
-}];
+        new: |options| Box::new(Hb::new(options)),
+    },
+    Analysis {
+        name: "findings",
+        doc: "What is wrong and no race: misused locks, lock orders that can deadlock, leaked threads, unsafe handlers",
+        paper: "Goodlock (Havelund, SPIN 2000; Bensalem and Havelund, PADTAD 2005) for lock orders",
+        promise: "Each fault that a hook saw is told. A cycle of locks is told if no lock guards it, and as possible only if \
+                  different threads ask for its locks and forks and joins do not order their requests.",
+        new: |_| Box::new(Findings::default()),
+    },
+];
 
 /// The analysis of a name.
 #[must_use]

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::{Access, Frame, Grade, Race};
+use crate::model::{Access, Finding, Frame, Grade, Race};
 
 /// The frame that an access is known by: the innermost one in the program's own sources, or the
 /// innermost of all if every one of them is in a library. An access inlined from a standard
@@ -79,6 +79,34 @@ fn fnv1a(bytes: impl Iterator<Item = u8>) -> u64 {
 fn joined(one: &[String], other: &[String]) -> Vec<String> {
     let new = other.iter().filter(|name| !one.contains(name));
     one.iter().chain(new).cloned().collect()
+}
+
+/// Joins findings that are told in the same words of the same places; the first of them is kept, with the count of all.
+#[must_use]
+pub fn join_findings(findings: Vec<Finding>) -> Vec<Finding> {
+    let place = |frames: &[Frame]| key_frame(frames).map(frame_key);
+    let key = |finding: &Finding| {
+        let steps = finding.steps.iter().map(|step| (step.what.clone(), place(&step.frames)));
+        let steps: Vec<_> = steps.collect();
+        (finding.kind.clone(), finding.sort.clone(), place(&finding.frames), steps)
+    };
+    let mut rows: Vec<Finding> = Vec::new();
+    let mut index = BTreeMap::new();
+    for finding in findings {
+        // What was steered is told run by run.
+        let steered = finding.schedule.is_some();
+        match index.get(&key(&finding)).filter(|_| !steered) {
+            Some(&row) => {
+                let told: &mut Finding = &mut rows[row];
+                told.count = told.count.max(1) + finding.count.max(1);
+            }
+            None => {
+                index.insert(key(&finding), rows.len());
+                rows.push(finding);
+            }
+        }
+    }
+    rows
 }
 
 /// The races of a report so far, one an id.

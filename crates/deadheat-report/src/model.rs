@@ -190,6 +190,11 @@ fn once() -> u64 {
     1
 }
 
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde's form")]
+fn is_once(count: &u64) -> bool {
+    *count < 2
+}
+
 /// What an access did.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -398,26 +403,69 @@ pub enum Location {
     Unknown,
 }
 
+/// The kind of a finding: locks that are taken in opposite orders.
+pub const LOCK_ORDER: &str = "lock-order";
+/// What a step did: it took a lock.
+pub const TOOK: &str = "took";
+/// What a step did: it asked for a lock.
+pub const ASKED: &str = "asked";
+
 /// What is wrong but no race.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Finding {
     /// `deadlock`, `lock-order`, `crash`, `assertion`, `hang`, `mutex-misuse`, `thread-leak`,
     /// `signal-unsafe`, …
     pub kind: String,
+    /// What it is within its kind: for `mutex-misuse` the rule that was broken, as `double-lock`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub sort: String,
     /// The strength of the evidence, where that applies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grade: Option<Grade>,
     /// One sentence.
     pub message: String,
+    /// How often it was seen.
+    #[serde(default = "once", skip_serializing_if = "is_once")]
+    pub count: u64,
     /// The thread.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub thread: String,
     /// Where, innermost first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub frames: Vec<Frame>,
+    /// The lock that it is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lock: Option<Lock>,
+    /// That lock's address.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub address: Option<Hex>,
+    /// What else was done: who took the lock; for `lock-order`, by turns, who took a lock and asked for the next.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<Step>,
+    /// Where the threads come from, one row a thread.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub threads: Vec<Thread>,
     /// The schedule that led there, where one was steered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schedule: Option<serde_json::Value>,
+}
+
+/// One of the things that were done for a finding to come about.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Step {
+    /// `took` or `asked`.
+    pub what: String,
+    /// The thread.
+    pub thread: String,
+    /// Its name, if it has one.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub thread_name: String,
+    /// The lock.
+    pub lock: Lock,
+    /// The lock's address.
+    pub address: Hex,
+    /// Where, innermost first.
+    pub frames: Vec<Frame>,
 }
 
 /// How far a hunt came: pairs are pairs of places, each one possible race.

@@ -235,13 +235,14 @@ impl Kind {
             Kind::Race | Kind::RaceTop => false,
             Kind::Mutex => finding.kind == "mutex-misuse",
             Kind::Thread => finding.kind == "thread-leak",
-            Kind::Signal => finding.kind == "signal-unsafe",
+            Kind::Signal => matches!(finding.kind.as_str(), "signal-unsafe" | "signal-errno"),
             Kind::Deadlock => matches!(finding.kind.as_str(), "deadlock" | "lock-order"),
             Kind::CalledFromLib => {
                 return finding.frames.iter().any(|frame| module_matches(pattern, frame));
             }
         };
-        speaks_of && finding.frames.iter().any(|frame| frame_matches(pattern, frame))
+        let mut frames = finding.steps.iter().flat_map(|step| &step.frames).chain(&finding.frames);
+        speaks_of && frames.any(|frame| frame_matches(pattern, frame))
     }
 }
 

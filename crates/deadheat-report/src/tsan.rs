@@ -9,7 +9,9 @@ use std::io::{self, Write};
 
 use crate::format::Style;
 use crate::group::key_frame;
-use crate::model::{Access, Finding, Frame, Location, LockMode, Operation, Race, Report, Thread};
+use crate::model::{
+    Access, Finding, Frame, Hex, LOCK_ORDER, Location, LockMode, Operation, Race, Report, Thread,
+};
 use crate::text::words::visible;
 
 const RULE: &str = "==================";
@@ -47,6 +49,8 @@ struct Numbers<'a> {
     pid: u32,
     threads: BTreeMap<&'a str, usize>,
     locks: BTreeMap<&'a str, usize>,
+    /// The locks of findings, by their addresses.
+    addresses: BTreeMap<Hex, usize>,
     /// Build ids by the names of the modules' files.
     build_ids: BTreeMap<&'a str, &'a str>,
 }
@@ -61,20 +65,35 @@ impl<'a> Numbers<'a> {
         }
         let rows = report.races.iter().flat_map(|race| &race.threads);
         threads.extend(rows.filter_map(|row| row.created_by.as_deref()).map(|path| (path, 0)));
-        threads.extend(report.findings.iter().map(|finding| (finding.thread.as_str(), 0)));
+        let findings = report.findings.iter();
+        let of_finding = |finding: &'a Finding| {
+            let steps = finding.steps.iter().map(|step| step.thread.as_str());
+            let rows = finding.threads.iter().filter_map(|row| row.created_by.as_deref());
+            steps.chain(rows).chain([finding.thread.as_str()])
+        };
+        threads.extend(findings.clone().flat_map(of_finding).map(|path| (path, 0)));
         threads.remove("main");
         for map in [&mut threads, &mut locks] {
             map.values_mut().zip(1..).for_each(|(number, next)| *number = next);
         }
+        let mut addresses = BTreeMap::new();
+        for finding in findings {
+            for address in finding.steps.iter().map(|step| step.address).chain(finding.address) {
+                let next = locks.len() + addresses.len() + 1;
+                addresses.entry(address).or_insert(next);
+            }
+        }
         let name = |path: &'a str| path.rsplit('/').next().unwrap_or(path);
         let modules = report.run.modules.iter();
         let build_ids = modules.map(|module| (name(&module.path), module.build_id.as_str())).collect();
-        Numbers { pid: report.run.pid.unwrap_or(0), threads, locks, build_ids }
+        Numbers { pid: report.run.pid.unwrap_or(0), threads, locks, addresses, build_ids }
     }
 
     fn race(&self, race: &Race, out: &mut dyn Write) -> io::Result<()> {
         let [earlier, later] = &race.accesses;
-        writeln!(out, "WARNING: ThreadSanitizer: data race (pid={})", self.pid)?;
+        let freed = earlier.op == Operation::Free && later.op != Operation::Free;
+        let kind = if freed { "heap-use-after-free" } else { "data race" };
+        writeln!(out, "WARNING: ThreadSanitizer: {kind} (pid={})", self.pid)?;
         self.access(later, "", out)?;
         self.access(earlier, "Previous ", out)?;
         self.location(race, out)?;
@@ -89,7 +108,7 @@ impl<'a> Numbers<'a> {
             self.creation(row, out)?;
         }
         writeln!(out, "  deadheat: {} {}\n", race.grade.shown(), race.id)?;
-        summary("data race", &later.frames, out)
+        summary(kind, &later.frames, out)
     }
 
     fn access(&self, access: &Access, previous: &str, out: &mut dyn Write) -> io::Result<()> {
@@ -152,19 +171,76 @@ impl<'a> Numbers<'a> {
     }
 
     fn finding(&self, finding: &Finding, out: &mut dyn Write) -> io::Result<()> {
-        let kind = match finding.kind.as_str() {
-            "lock-order" => "lock-order-inversion (potential deadlock)",
-            "thread-leak" => "thread leak",
-            "signal-unsafe" => "signal-unsafe call inside of a signal",
-            other => other,
-        };
-        writeln!(out, "WARNING: ThreadSanitizer: {kind} (pid={})", self.pid)?;
-        writeln!(out, "  deadheat: {}", finding.message)?;
-        if !finding.frames.is_empty() {
-            writeln!(out, "  In {}:", self.thread(&finding.thread))?;
+        let kind = words(finding);
+        if finding.kind == "ignored-at-end" {
+            let thread = self.thread(&finding.thread);
+            if finding.threads.iter().all(|row| row.created_by.is_none()) {
+                return writeln!(out, "ThreadSanitizer: {thread} finished with ignores enabled");
+            }
+            writeln!(out, "ThreadSanitizer: {thread}  finished with ignores enabled, created at:")?;
+            return self.stack(finding.threads.first().map_or(&[], |row| &row.frames), out);
         }
-        self.stack(&finding.frames, out)?;
+        writeln!(out, "WARNING: ThreadSanitizer: {kind} (pid={})", self.pid)?;
+        match finding.kind.as_str() {
+            LOCK_ORDER => self.lock_order(finding, out)?,
+            "thread-leak" => {
+                finding.threads.iter().try_for_each(|row| self.creation(row, out))?;
+                if finding.count > 1 {
+                    let more = finding.count - 1;
+                    let plural = if more == 1 { "" } else { "s" };
+                    writeln!(out, "  And {more} more similar thread leak{plural}.\n")?;
+                }
+            }
+            "signal-errno" => {
+                writeln!(out, "  deadheat: {}", finding.message)?;
+                writeln!(out, "  Signal handler invoked at:")?;
+                self.stack(&finding.frames, out)?;
+            }
+            _ => {
+                self.stack(&finding.frames, out)?;
+                for step in &finding.steps {
+                    writeln!(out, "  and:")?;
+                    self.stack(&step.frames, out)?;
+                }
+                writeln!(out, "  deadheat: {}\n", finding.message)?;
+            }
+        }
+        if let (Some(lock), Some(address)) = (&finding.lock, finding.address) {
+            writeln!(out, "  Mutex M{} ({address}) is {}\n", self.addresses[&address], lock.name)?;
+        }
+        if finding.kind != "thread-leak" {
+            let rows = finding.threads.iter().filter(|row| row.created_by.is_some());
+            rows.into_iter().try_for_each(|row| self.creation(row, out))?;
+        }
         summary(kind, &finding.frames, out)
+    }
+
+    fn lock_order(&self, finding: &Finding, out: &mut dyn Write) -> io::Result<()> {
+        let mutex = |address| self.addresses[address];
+        let pairs = || finding.steps.chunks_exact(2).map(|pair| (&pair[0], &pair[1]));
+        write!(out, "  Cycle in lock order graph: ")?;
+        for (took, _) in pairs() {
+            write!(out, "M{} ({}) => ", mutex(&took.address), took.address)?;
+        }
+        writeln!(out, "M{}\n", finding.steps.first().map_or(0, |took| mutex(&took.address)))?;
+        let mut hint =
+            "  Hint: use TSAN_OPTIONS=second_deadlock_stack=1 to get more informative warning message\n\n";
+        for (took, asked) in pairs() {
+            let (held, wanted, thread) =
+                (mutex(&took.address), mutex(&asked.address), self.thread(&asked.thread));
+            writeln!(out, "  Mutex M{wanted} acquired here while holding mutex M{held} in {thread}:")?;
+            self.stack(&asked.frames, out)?;
+            if took.frames.is_empty() {
+                write!(out, "{}", std::mem::take(&mut hint))?;
+            } else {
+                writeln!(out, "  Mutex M{held} previously acquired by the same thread here:")?;
+                self.stack(&took.frames, out)?;
+            }
+        }
+        for (took, _) in pairs() {
+            writeln!(out, "  Mutex M{} is {}\n", mutex(&took.address), took.lock.name)?;
+        }
+        writeln!(out, "  deadheat: {}\n", finding.message)
     }
 
     /// `main thread`, `thread T1`.
@@ -188,6 +264,24 @@ impl<'a> Numbers<'a> {
             writeln!(out)?;
         }
         writeln!(out)
+    }
+}
+
+/// What ThreadSanitizer calls a finding.
+fn words(finding: &Finding) -> &str {
+    match (finding.kind.as_str(), finding.sort.as_str()) {
+        (LOCK_ORDER, _) => "lock-order-inversion (potential deadlock)",
+        ("thread-leak", _) => "thread leak",
+        ("signal-unsafe", _) => "signal-unsafe call inside of a signal",
+        ("signal-errno", _) => "signal handler spoils errno",
+        ("mutex-misuse", "unlock-not-held") => "unlock of an unlocked mutex (or by a wrong thread)",
+        ("mutex-misuse", "double-lock") => "double lock of a mutex",
+        ("mutex-misuse", "destroy-locked") => "destroy of a locked mutex",
+        ("mutex-misuse", "invalid-lock") => "use of an invalid mutex (e.g. uninitialized or destroyed)",
+        ("mutex-misuse", "read-lock-of-written") => "read lock of a write locked mutex",
+        ("mutex-misuse", "read-unlock-of-written") => "read unlock of a write locked mutex",
+        ("mutex-misuse", "held-here") => "mutex held in the wrong context",
+        (other, _) => other,
     }
 }
 

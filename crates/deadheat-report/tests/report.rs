@@ -6,7 +6,7 @@ use std::path::Path;
 
 use common::{frame, race, reader, report, sources, writer, written};
 use deadheat_report::format::{FORMATS, Style, named};
-use deadheat_report::group::{Groups, race_id};
+use deadheat_report::group::{Groups, join_findings, race_id};
 use deadheat_report::json;
 use deadheat_report::model::{Access, Finding, Frame, Grade, Hex, Location, Operation, Report, Run, Summary};
 use deadheat_report::source::{NoSources, Sources};
@@ -385,4 +385,19 @@ fn every_format_has_its_own_name() {
         assert_eq!(out.contains(&0x1b), format.name == "text", "colour is for people");
     }
     assert!(named("nothing").is_none());
+}
+
+#[test]
+fn findings_in_the_same_places_are_one() {
+    let leak = |line| Finding {
+        kind: "thread-leak".to_owned(),
+        count: 1,
+        frames: vec![frame("start", 1, "a.c", line, 2)],
+        ..Finding::default()
+    };
+    let joined = join_findings(vec![leak(3), leak(4), leak(3), leak(3)]);
+    let counts: Vec<_> = joined.iter().map(|finding| (finding.frames[0].line, finding.count)).collect();
+    assert_eq!(counts, [(Some(3), 3), (Some(4), 1)]);
+    let steered = Finding { schedule: Some(serde_json::json!({"run": 1})), ..leak(3) };
+    assert_eq!(join_findings(vec![steered.clone(), steered]).len(), 2, "each run has its own schedule");
 }

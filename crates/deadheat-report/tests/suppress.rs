@@ -1,6 +1,6 @@
 //! Suppression files: what they match, and what is said about those that are wrong.
 
-use deadheat_report::model::{Access, Finding, Frame, Location, Race, Thread};
+use deadheat_report::model::{Access, Finding, Frame, Location, Race, Step, Thread};
 use deadheat_report::suppress::{Pattern, Suppressions};
 use proptest::prelude::*;
 
@@ -134,6 +134,7 @@ fn findings_have_their_own_types() {
         ("mutex:close_all", "mutex-misuse", true),
         ("thread:close_all", "thread-leak", true),
         ("signal:close_all", "signal-unsafe", true),
+        ("signal:close_all", "signal-errno", true),
         ("deadlock:close_all", "deadlock", true),
         ("deadlock:close_all", "lock-order", true),
         ("deadlock:close_all", "crash", false),
@@ -143,6 +144,19 @@ fn findings_have_their_own_types() {
         let mut read = Suppressions::default();
         read.read("f", line);
         assert_eq!(read.take_finding(&finding(kind)), expected, "{line} {kind}");
+    }
+}
+
+#[test]
+fn a_finding_is_suppressed_by_a_frame_of_any_of_its_steps() {
+    let step = Step { frames: vec![frame("open_all", "a.c", "lib.so")], ..Step::default() };
+    let finding = Finding { kind: "lock-order".to_owned(), steps: vec![step], ..Finding::default() };
+    for (line, expected) in
+        [("deadlock:open_all", true), ("deadlock:close_all", false), ("mutex:open_all", false)]
+    {
+        let mut read = Suppressions::default();
+        read.read("f", line);
+        assert_eq!(read.take_finding(&finding), expected, "{line}");
     }
 }
 

@@ -75,6 +75,7 @@ pub fn word(op: &Op) -> &'static str {
         Op::Forget { .. } => "forget",
         Op::HiddenBegin => "hidden-begin",
         Op::HiddenEnd => "hidden-end",
+        Op::Fault { .. } => "fault",
     }
 }
 

@@ -104,7 +104,7 @@ impl Doubts {
             Op::End => self.thread_end(thread),
             Op::Wait { .. } | Op::Request { .. } | Op::Signal { .. } | Op::Forget { .. } => {}
             Op::Access(_) | Op::Fence(_) | Op::Branch | Op::Enter | Op::Exit => {}
-            Op::Alloc { .. } | Op::Free { .. } | Op::HiddenBegin | Op::HiddenEnd => {}
+            Op::Alloc { .. } | Op::Free { .. } | Op::HiddenBegin | Op::HiddenEnd | Op::Fault { .. } => {}
         }
     }
 

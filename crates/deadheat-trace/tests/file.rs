@@ -4,7 +4,7 @@ mod common;
 
 use common::{Numbers, events_of, scratch, tables_with};
 use deadheat_core::access::{Access, MemoryOrder, Mode, Via};
-use deadheat_core::event::{BlockKind, Event, LockMode, Op, SyncKind};
+use deadheat_core::event::{BlockKind, Event, Fault, LockMode, Op, SyncKind};
 use deadheat_core::ids::{PlaceId, StackId, ThreadId};
 use deadheat_core::plain::Strided;
 use deadheat_trace::{Ending, ErrorKind, Run, Tables, Trace, Visit, Writer};
@@ -41,6 +41,7 @@ fn any_event(numbers: &mut Numbers, stacks: &[StackId]) -> Event {
         18 => Op::Join { child: ThreadId(20 + numbers.below(9) as u32) },
         19 => Op::Begin,
         20 => Op::End,
+        21 => Op::Fault { object, fault: Fault::ALL[numbers.below(Fault::ALL.len() as u64) as usize] },
         _ => access(1 << numbers.below(5), None, [Via::Code, Via::Vptr][numbers.below(2) as usize]),
     };
     Event {
@@ -268,5 +269,5 @@ fn a_later_version_is_refused() {
     bytes[8] = 99;
     let error = Trace::from_bytes("f", bytes, None).expect_err("a later version");
     assert_eq!(error.kind, ErrorKind::Future);
-    assert_eq!(error.to_string(), "f: byte 8: the trace has version 99; this deadheat reads version 1");
+    assert_eq!(error.to_string(), "f: byte 8: the trace has version 99; this deadheat reads version 2");
 }

@@ -187,3 +187,98 @@ fn without_the_command_line_places_and_a_trace_are_left() {
     assert_eq!(analyzed.status.code(), Some(66), "{}", common::said(&analyzed));
     assert!(common::said(&analyzed).contains(RACE), "{}", common::said(&analyzed));
 }
+
+/// Builds a program of `spec/programs` in a folder of the test's own.
+fn built_of_spec(name: &str) -> PathBuf {
+    let folder = folder(SUITE, &name.replace('/', "-"));
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../spec/programs").join(format!("{name}.c"));
+    ok(with(("cc", "c++")).args(["cc", "-g", "-pthread", "-o", "program"]).arg(source), &folder);
+    folder
+}
+
+#[test]
+fn findings_are_told_in_the_words_of_other_tools_and_can_be_turned_off() {
+    for (name, words, option, suppression) in [
+        (
+            "misuse/unlock_free",
+            "unlock of an unlocked mutex (or by a wrong thread)",
+            "report_mutex_bugs",
+            "mutex:main",
+        ),
+        ("misuse/destroy_held", "destroy of a locked mutex", "report_destroy_locked", "mutex:main"),
+        (
+            "lock_order/opposite",
+            "lock-order-inversion (potential deadlock)",
+            "detect_deadlocks",
+            "deadlock:^backwards$",
+        ),
+        ("leaks/thread", "thread leak", "report_thread_leaks", "thread:main"),
+        (
+            "handlers/allocates",
+            "signal-unsafe call inside of a signal",
+            "report_signal_unsafe",
+            "signal:^handler$",
+        ),
+    ] {
+        let folder = built_of_spec(name);
+        let shaped = run(&folder, "", &[("DEADHEAT_OPTIONS", "format=tsan")]);
+        let first = format!("==================\nWARNING: ThreadSanitizer: {words} (pid=");
+        assert!(shaped.code == Some(66) && shaped.err.starts_with(&first), "{name}: {}", shaped.err);
+        assert_eq!(shaped.err.matches("WARNING").count(), 1, "{name}: {}", shaped.err);
+        assert!(
+            shaped.err.contains(&format!("SUMMARY: ThreadSanitizer: {words} ")),
+            "{name}: {}",
+            shaped.err
+        );
+        let off = run(&folder, "", &[("TSAN_OPTIONS", &format!("{option}=0"))]);
+        assert_eq!((off.code, &*off.err), (Some(0), ""), "{name}");
+        fs::write(folder.join("list"), suppression).expect("written");
+        let suppressed = run(&folder, "", &[("TSAN_OPTIONS", "suppressions=list")]);
+        assert_eq!((suppressed.code, &*suppressed.err), (Some(0), ""), "{name}");
+    }
+}
+
+#[test]
+fn a_lock_order_is_told_with_as_many_stacks_as_are_asked_for() {
+    let folder = built_of_spec("lock_order/opposite");
+    let told = |options: &str| run(&folder, "", &[("DEADHEAT_OPTIONS", options)]).err;
+    let brief = told("format=tsan");
+    for line in [
+        "  Cycle in lock order graph: M1 (0x",
+        "  Mutex M2 acquired here while holding mutex M1 in thread T1:\n    #0 forwards ",
+        "  Hint: use TSAN_OPTIONS=second_deadlock_stack=1 to get more informative warning message\n",
+        "  Mutex M1 acquired here while holding mutex M2 in thread T2:\n    #0 backwards ",
+        "  Thread T2 (main/2) created by main thread at:\n",
+    ] {
+        assert_eq!(brief.matches(line).count(), 1, "{line} in {brief}");
+    }
+    let whole = told("format=tsan:second_deadlock_stack=1");
+    for line in [
+        "  Mutex M1 previously acquired by the same thread here:\n    #0 forwards ",
+        "  Mutex M2 previously acquired",
+    ] {
+        assert_eq!(whole.matches(line).count(), 1, "{line} in {whole}");
+    }
+    assert!(!whole.contains("Hint"), "{whole}");
+}
+
+#[test]
+fn an_order_that_one_thread_broke_is_told_by_hand_alone() {
+    let folder = folder(SUITE, "one-thread");
+    let source = "#include <pthread.h>\n\
+        pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER, other = PTHREAD_MUTEX_INITIALIZER;\n\
+        static void nested(pthread_mutex_t *first, pthread_mutex_t *second) {\n\
+        pthread_mutex_lock(first); pthread_mutex_lock(second);\n\
+        pthread_mutex_unlock(second); pthread_mutex_unlock(first); }\n\
+        int main(void) { nested(&one, &other); nested(&other, &one); return 0; }\n";
+    fs::write(folder.join("order.c"), source).expect("written");
+    ok(with(("cc", "c++")).args(["cc", "-g", "-pthread", "-o", "program", "order.c"]), &folder);
+    let told = run(&folder, "", &[]);
+    assert_eq!(told.code, Some(66), "{}", told.err);
+    assert!(told.err.contains("warning: suspected: lock-order: `one` and `other`"), "{}", told.err);
+    for arguments in [&["run"][..], &["run", "--online"]] {
+        let output = output(common::deadheat().args(arguments).args(["--", "./program"]), &folder);
+        assert_eq!(output.status.code(), Some(0), "{}", common::said(&output));
+        assert!(!common::said(&output).contains("lock-order"), "{}", common::said(&output));
+    }
+}

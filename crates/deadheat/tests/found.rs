@@ -87,7 +87,8 @@ fn its_races_are_told_as_those_of_an_analysis() {
     assert!(err.ends_with("deadheat: 2 races (2 unordered), seen 6 times\n"), "{err}");
     let (_, out, _) = run(&folder, &["analyze", "t.dh", "--format", "json"]);
     let first = out.lines().next().unwrap_or_default();
-    for part in ["\"mode\":\"detect\"", "\"accessed\":true", "\"by\":[\"hb\"]", "\"threads\":2"] {
+    for part in ["\"mode\":\"detect\"", "\"accessed\":true", "\"by\":[\"hb\",\"findings\"]", "\"threads\":2"]
+    {
         assert!(first.contains(part), "{part} in {first}");
     }
 }

@@ -1,5 +1,5 @@
 //! The programs of `spec/programs` with their races found while they run: the same marks as those of a recorded run
-//! that is analysed by `hb`, 20 times in a row with `DEADHEAT_ACCEPT=full`.
+//! that is analysed, 20 times in a row with `DEADHEAT_ACCEPT=full`. Those with findings are started by hand, too.
 
 #[path = "programs/build.rs"]
 mod build;
@@ -19,5 +19,7 @@ use libtest_mimic::Arguments;
 fn main() {
     let mut arguments = Arguments::from_args();
     arguments.test_threads.get_or_insert(2);
-    libtest_mimic::run(&arguments, every::trials("online", spec::Found::Online)).exit();
+    let mut trials = every::trials("online", spec::Found::Online);
+    trials.extend(every::trials("byhand", spec::Found::ByHand));
+    libtest_mimic::run(&arguments, trials).exit();
 }

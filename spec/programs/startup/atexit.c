@@ -8,6 +8,7 @@ pthread_t thread;
 
 static void report(void) {
     dh_use(value); //~ race 1: read
+    pthread_join(thread, 0);
 }
 
 static void *writer(void *nothing) {

@@ -7,6 +7,7 @@ pthread_t thread;
 
 __attribute__((destructor)) static void finish(void) {
     value = 2; //~ race 1: write
+    pthread_join(thread, 0);
 }
 
 static void *writer(void *nothing) {

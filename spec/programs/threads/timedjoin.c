@@ -21,5 +21,6 @@ int main(void) {
     pthread_timedjoin_np(thread, 0, &until);
     dh_use(value); //~ race 1: read
     dh_done(2);
+    pthread_join(thread, 0);
     return 0;
 }

@@ -19,5 +19,6 @@ int main(void) {
     int busy = pthread_tryjoin_np(thread, 0);
     dh_use(value); //~ race 1: read
     dh_done(2);
+    pthread_join(thread, 0);
     return busy == 0;
 }

@@ -263,7 +263,8 @@ impl Conflict {
             | Op::Enter
             | Op::Exit
             | Op::HiddenBegin
-            | Op::HiddenEnd => {}
+            | Op::HiddenEnd
+            | Op::Fault { .. } => {}
         }
     }
 

@@ -308,7 +308,8 @@ impl Hb {
             | Op::Enter
             | Op::Exit
             | Op::HiddenBegin
-            | Op::HiddenEnd => {}
+            | Op::HiddenEnd
+            | Op::Fault { .. } => {}
         }
     }
 

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use deadheat_core::event::{Event, Op};
+use deadheat_core::finding::Finding;
 use deadheat_core::race::{LockSets, Race, RaceSink};
 use deadheat_detect::oracle::Oracle;
 use deadheat_detect::{ANALYSES, Analysis, Options};
@@ -16,12 +17,27 @@ use parse::{Fact, Pair, parse};
 const FACTS: usize = 60;
 
 #[derive(Default)]
-struct Pairs(BTreeSet<Pair>);
+struct Pairs(BTreeSet<Pair>, Vec<String>);
 
 impl RaceSink for Pairs {
     fn race(&mut self, race: &Race, _: &dyn LockSets) {
         // The place of an event is its number.
         self.0.insert((race.earlier.place.0 as usize, race.later.place.0 as usize));
+    }
+
+    fn finding(&mut self, finding: &Finding<'_>) {
+        self.1.push(match *finding {
+            Finding::Fault { fault, step, took: None, .. } => format!("{} {}", fault.name(), step.place.0),
+            Finding::Fault { fault, step, took: Some(took), .. } => {
+                format!("{} {} took {}", fault.name(), step.place.0, took.place.0)
+            }
+            Finding::LockOrder { possible, cycle } => {
+                let mut asks: Vec<u32> = cycle.iter().map(|nesting| nesting.asks.place.0).collect();
+                asks.sort_unstable();
+                let asks: Vec<String> = asks.iter().map(ToString::to_string).collect();
+                format!("{} {}", if possible { "possible" } else { "broken" }, asks.join("-"))
+            }
+        });
     }
 }
 
@@ -65,31 +81,42 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-fn check_file(file: &Path, told: &str) -> Result<(), Failed> {
+/// The analysis that finds no races. A fact that says nothing of it expects nothing.
+const FINDINGS: &str = "findings";
+
+fn check_file(file: &Path, name: &str) -> Result<(), Failed> {
     let text = std::fs::read_to_string(file)?;
-    let fact = parse(&text).map_err(|error| format!("{told}:{}: {}", error.line, error.reason))?;
+    let fact = parse(&text).map_err(|error| format!("{name}:{}: {}", error.line, error.reason))?;
     for analysis in ANALYSES {
+        let (_, told) = run(analysis, &fact.events, Options::default());
+        let (line, wanted) = fact.findings.as_ref().map_or((1, &[][..]), |(line, list)| (*line, &list[..]));
+        if analysis.name == FINDINGS {
+            if told != wanted {
+                return Err(format!("{name}:{line}: {told:?}, not {wanted:?} ({})", fact.sentence).into());
+            }
+            continue;
+        }
         let Some((line, pairs)) = fact.expected.get(analysis.name) else {
-            return Err(format!("{told}: no expectation for {}", analysis.name).into());
+            return Err(format!("{name}: no expectation for {}", analysis.name).into());
         };
         let expected = pairs.iter().copied().collect();
         check(analysis, &fact, &expected)
-            .map_err(|reason| format!("{told}:{line}: {reason} ({})", fact.sentence))?;
+            .map_err(|reason| format!("{name}:{line}: {reason} ({})", fact.sentence))?;
     }
     if let Some(unknown) = fact.expected.keys().find(|name| ANALYSES.iter().all(|known| known.name != **name))
     {
-        return Err(format!("{told}: there is no analysis {unknown}").into());
+        return Err(format!("{name}: there is no analysis {unknown}").into());
     }
     Ok(())
 }
 
 fn check(analysis: &Analysis, fact: &Fact, expected: &BTreeSet<Pair>) -> Result<(), String> {
-    let all = run(analysis, &fact.events, Options { all_pairs: true });
+    let (all, _) = run(analysis, &fact.events, Options { all_pairs: true });
     if all != *expected {
         return Err(format!("all pairs of {} are {all:?}, not {expected:?}", analysis.name));
     }
     // Without all pairs each racy event has at least one partner, and a true one.
-    let some = run(analysis, &fact.events, Options::default());
+    let (some, _) = run(analysis, &fact.events, Options::default());
     let racy = |pairs: &BTreeSet<Pair>| pairs.iter().map(|&(_, later)| later).collect::<BTreeSet<_>>();
     if racy(&some) != racy(expected) || !some.is_subset(expected) {
         return Err(format!("{} finds {some:?} of {expected:?}", analysis.name));
@@ -107,14 +134,14 @@ fn check(analysis: &Analysis, fact: &Fact, expected: &BTreeSet<Pair>) -> Result<
     Ok(())
 }
 
-fn run(analysis: &Analysis, events: &[Event], options: Options) -> BTreeSet<Pair> {
+fn run(analysis: &Analysis, events: &[Event], options: Options) -> (BTreeSet<Pair>, Vec<String>) {
     let mut detector = (analysis.new)(options);
     let mut sink = Pairs::default();
     for event in events {
         detector.step(event, &mut sink);
     }
     detector.finish(&mut sink);
-    sink.0
+    (sink.0, sink.1)
 }
 
 fn mistakes() -> Result<(), Failed> {
@@ -151,7 +178,7 @@ fn every_kind(folder: &Path) -> Result<(), Failed> {
     if missing.is_empty() { Ok(()) } else { Err(format!("no fact about the kinds {missing:?}").into()) }
 }
 
-const KINDS: usize = 22;
+const KINDS: usize = 23;
 
 fn kind(op: &Op) -> usize {
     match op {
@@ -176,5 +203,6 @@ fn kind(op: &Op) -> usize {
         Op::Free { .. } => 19,
         Op::Forget { .. } => 20,
         Op::HiddenBegin | Op::HiddenEnd => 21,
+        Op::Fault { .. } => 22,
     }
 }

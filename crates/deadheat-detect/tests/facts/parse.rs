@@ -17,7 +17,7 @@
 use std::collections::BTreeMap;
 
 use deadheat_core::access::{Access, MemoryOrder, Mode, Via};
-use deadheat_core::event::{BlockKind, Event, LockMode, Op, SyncKind};
+use deadheat_core::event::{BlockKind, Event, Fault, LockMode, Op, SyncKind};
 use deadheat_core::ids::{PlaceId, StackId, ThreadId};
 
 /// A pair of events, by their numbers.
@@ -30,6 +30,9 @@ pub(crate) struct Fact {
     pub(crate) events: Vec<Event>,
     /// For each analysis its line and the pairs that it is expected to find.
     pub(crate) expected: BTreeMap<String, (usize, Vec<Pair>)>,
+    /// What else it is expected to be found wrong, and in which line that stands: `possible 3-7` or `broken 3-7` for the
+    /// requests of a cycle of locks, `double-lock 4 took 2` for a fault.
+    pub(crate) findings: Option<(usize, Vec<String>)>,
 }
 
 /// What is wrong with a fact's text, and in which line.
@@ -53,12 +56,15 @@ struct Parser {
 pub(crate) fn parse(text: &str) -> Result<Fact, Error> {
     let mut sentence = String::new();
     let mut expected = BTreeMap::new();
+    let mut findings = None;
     let mut parser = Parser { threads: Vec::new(), names: Vec::new(), events: Vec::new() };
     for (index, line) in text.lines().enumerate() {
         let number = index + 1;
         let fail = |reason: String| Error { line: number, reason };
         if let Some(words) = line.strip_prefix('#') {
             sentence = format!("{sentence} {}", words.trim()).trim().to_owned();
+        } else if let Some(rest) = line.strip_prefix("expect findings: ") {
+            findings = Some((number, rest.split(", ").map(str::to_owned).collect()));
         } else if let Some(rest) = line.strip_prefix("expect ") {
             let (analysis, pairs) = expectation(rest, parser.events.len()).map_err(fail)?;
             if expected.insert(analysis.clone(), (number, pairs)).is_some() {
@@ -74,7 +80,7 @@ pub(crate) fn parse(text: &str) -> Result<Fact, Error> {
     if sentence.is_empty() || parser.events.is_empty() {
         return Err(Error { line: 1, reason: "a fact needs a sentence and events".to_owned() });
     }
-    Ok(Fact { sentence, events: parser.events, expected })
+    Ok(Fact { sentence, events: parser.events, expected, findings })
 }
 
 fn expectation(rest: &str, events: usize) -> Result<(String, Vec<Pair>), String> {
@@ -179,6 +185,7 @@ fn operation(parser: &mut Parser, text: &str) -> Result<Op, String> {
         "req" => Op::Request { lock: parser.object(first)?, mode: LockMode::Write },
         "acq" => Op::Acquire { lock: parser.object(first)?, mode: LockMode::Write },
         "rel" => Op::Release { lock: parser.object(first)?, mode: LockMode::Write },
+        "read_req" => Op::Request { lock: parser.object(first)?, mode: LockMode::Read },
         "read_acq" => Op::Acquire { lock: parser.object(first)?, mode: LockMode::Read },
         "read_rel" => Op::Release { lock: parser.object(first)?, mode: LockMode::Read },
         "fork" => Op::Fork { child: parser.thread(first)? },
@@ -217,6 +224,11 @@ fn operation(parser: &mut Parser, text: &str) -> Result<Op, String> {
         "branch" => Op::Branch,
         "hidden_begin" => Op::HiddenBegin,
         "hidden_end" => Op::HiddenEnd,
+        "fault" => {
+            let fault = Fault::ALL.into_iter().find(|fault| fault.name() == second);
+            let fault = fault.ok_or_else(|| format!("unknown fault `{second}`"))?;
+            Op::Fault { object: parser.object(first)?, fault }
+        }
         _ => return Err(format!("unknown operation `{word}`")),
     })
 }

@@ -11,7 +11,7 @@ use annotate_snippets::{Annotation, AnnotationKind, Element, Group, Level, Origi
 
 use crate::format::Style;
 use crate::group::key_frame;
-use crate::model::{Access, Finding, Grade, Location, Race, Report, Summary};
+use crate::model::{Access, Finding, Grade, LOCK_ORDER, Location, Race, Report, Summary};
 use crate::source::{Sources, span};
 
 /// Source lines are cut to this width.
@@ -161,14 +161,26 @@ fn snippet<'a>(file: &'a str, text: &str, places: &[Site<'_>]) -> Option<Element
 }
 
 fn finding_group(finding: &Finding) -> Group<'_> {
-    let grade = finding.grade.map_or(String::new(), |grade| format!("{}: ", grade.shown()));
+    // What was observed needs no word, and has no accesses that were unordered.
+    let grade = finding.grade.filter(|grade| *grade < Grade::Observed);
+    let grade = grade.map_or(String::new(), |grade| format!("{}: ", grade.shown()));
     let title = format!("{grade}{}: {}", finding.kind, finding.message);
-    let group = Group::with_title(level(finding.grade.unwrap_or_default()).primary_title(title));
-    if finding.frames.is_empty() {
-        return group;
+    let mut group = Group::with_title(level(finding.grade.unwrap_or_default()).primary_title(title));
+    // A lock order is all in its steps.
+    if !finding.frames.is_empty() && (finding.kind != LOCK_ORDER || finding.steps.is_empty()) {
+        let place = if finding.thread.is_empty() { String::new() } else { format!("`{}` ", finding.thread) };
+        group = group.element(Level::NOTE.message(format!("{place}at{}", words::stack(&finding.frames))));
     }
-    let place = if finding.thread.is_empty() { String::new() } else { format!("`{}` ", finding.thread) };
-    group.element(Level::NOTE.message(format!("{place}at{}", words::stack(&finding.frames))))
+    for step in &finding.steps {
+        group = group.element(Level::NOTE.message(words::step(step)));
+    }
+    for thread in finding.threads.iter().filter(|thread| thread.created_by.is_some()) {
+        group = group.element(Level::NOTE.message(words::creation(thread)));
+    }
+    if finding.count > 1 {
+        group = group.element(Level::NOTE.message(format!("seen {} times in this run", finding.count)));
+    }
+    group
 }
 
 /// The line at the end.

@@ -1,7 +1,7 @@
 //! The phrases of the text: what lies at an address, what an access does, what a stack is.
 
 use crate::group::{is_own, key_frame};
-use crate::model::{Access, Frame, Location, LockMode, Operation, Race, Run, Thread};
+use crate::model::{ASKED, Access, Frame, Location, LockMode, Operation, Race, Run, Step, Thread};
 
 /// How many frames of a stack are told.
 pub(crate) const MOST_FRAMES: usize = 6;
@@ -206,6 +206,14 @@ pub(crate) fn who(access: &Access) -> String {
 pub(crate) fn who_created(row: &Thread) -> String {
     let by = row.created_by.as_deref().unwrap_or("?");
     format!("{} was created by `{by}`", thread(&row.thread, &row.name))
+}
+
+/// The note with a step of a finding.
+pub(crate) fn step(step: &Step) -> String {
+    let who = thread(&step.thread, &step.thread_name);
+    let reading = if step.lock.mode == LockMode::Read { " for reading" } else { "" };
+    let what = if step.what == ASKED { "asks for" } else { "took" };
+    format!("{who} {what} `{}`{reading}:{}", step.lock.name, stack(&step.frames))
 }
 
 /// The note that says where a thread comes from.

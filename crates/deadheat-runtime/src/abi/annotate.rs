@@ -4,8 +4,9 @@
 
 use core::ffi::{c_char, c_int, c_void};
 
-use deadheat_core::event::{BlockKind, LockMode, Op, SyncKind};
+use deadheat_core::event::{BlockKind, Fault, LockMode, Op, SyncKind};
 
+use super::announced;
 use crate::cold::threads;
 use crate::hot::thread::{self, Thread};
 use crate::hot::{access, log};
@@ -17,12 +18,13 @@ shim!(__tsan_release, "rsi", on_release);
 shim!(AnnotateHappensBefore, "rcx", on_happens_before);
 shim!(AnnotateHappensAfter, "rcx", on_happens_after);
 shim!(AnnotateRWLockCreate, "rcx", on_lock_create);
-shim!(AnnotateRWLockCreateStatic, "rcx", on_lock_create);
-shim!(AnnotateRWLockDestroy, "rcx", on_lock_create);
+shim!(AnnotateRWLockCreateStatic, "rcx", on_lock_create_static);
+shim!(AnnotateRWLockDestroy, "rcx", on_lock_destroy);
 shim!(AnnotateRWLockAcquired, "r8", on_lock_acquired);
 shim!(AnnotateRWLockReleased, "r8", on_lock_released);
 shim!(__tsan_mutex_create, "rdx", on_mutex_create);
-shim!(__tsan_mutex_destroy, "rdx", on_mutex_create);
+shim!(__tsan_mutex_destroy, "rdx", on_mutex_destroy);
+shim!(__tsan_check_no_mutexes_held, "rdi", on_check_no_locks);
 shim!(__tsan_mutex_pre_lock, "rdx", on_mutex_pre_lock);
 shim!(__tsan_mutex_post_lock, "rcx", on_mutex_post_lock);
 shim!(__tsan_mutex_pre_unlock, "rdx", on_mutex_pre_unlock);
@@ -91,12 +93,46 @@ announce!(on_happens_before, (_file: usize, _line: c_int, object: usize), pc,
     Op::Signal { object: object as u64, kind: ANNOTATION });
 announce!(on_happens_after, (_file: usize, _line: c_int, object: usize), pc,
     Op::Wait { object: object as u64, kind: ANNOTATION, woken: true });
-announce!(on_lock_create, (_file: usize, _line: c_int, lock: usize), pc, Op::Forget { object: lock as u64 });
-announce!(on_lock_acquired, (_file: usize, _line: c_int, lock: usize, write: usize), pc,
-    Op::Acquire { lock: lock as u64, mode: mode(write != 0) });
-announce!(on_lock_released, (_file: usize, _line: c_int, lock: usize, write: usize), pc,
-    Op::Release { lock: lock as u64, mode: mode(write != 0) });
-announce!(on_mutex_create, (lock: usize, _flags: u32), pc, Op::Forget { object: lock as u64 });
+
+unsafe extern "C" fn on_lock_create(_file: usize, _line: c_int, lock: usize, pc: usize) {
+    announced::made(pc, lock as u64, 0);
+}
+
+unsafe extern "C" fn on_lock_create_static(_file: usize, _line: c_int, lock: usize, pc: usize) {
+    announced::made(pc, lock as u64, announced::flag::LINKER_INIT);
+}
+
+unsafe extern "C" fn on_lock_destroy(_file: usize, _line: c_int, lock: usize, pc: usize) {
+    announced::destroyed(pc, lock as u64, 0);
+}
+
+unsafe extern "C" fn on_lock_acquired(_file: usize, _line: c_int, lock: usize, write: usize, pc: usize) {
+    let (lock, mode) = (lock as u64, mode(write != 0));
+    announced::taken(pc, lock, mode);
+    log::event(pc, &Op::Acquire { lock, mode });
+}
+
+unsafe extern "C" fn on_lock_released(_file: usize, _line: c_int, lock: usize, write: usize, pc: usize) {
+    let (lock, mode) = (lock as u64, mode(write != 0));
+    announced::given(pc, lock, mode);
+    log::event(pc, &Op::Release { lock, mode });
+}
+
+unsafe extern "C" fn on_mutex_create(lock: usize, flags: u32, pc: usize) {
+    announced::made(pc, lock as u64, flags);
+}
+
+unsafe extern "C" fn on_mutex_destroy(lock: usize, flags: u32, pc: usize) {
+    announced::destroyed(pc, lock as u64, flags);
+}
+
+/// The program says that no lock may be held here.
+unsafe extern "C" fn on_check_no_locks(pc: usize) {
+    if thread::holds_lock() {
+        let object = online::newest_lock();
+        log::event(pc, &Op::Fault { object, fault: Fault::HeldHere });
+    }
+}
 
 /// Races on the word at `address` are benign, as the older annotation has it.
 unsafe extern "C" fn on_benign(_file: usize, _line: c_int, address: usize, _why: usize, pc: usize) {
@@ -165,11 +201,13 @@ unsafe extern "C" fn on_mutex_post_lock(lock: usize, flags: u32, _depth: c_int, 
     // SAFETY: on the calling thread.
     unsafe { ignore(-1) };
     if flags & TRY_LOCK_FAILED == 0 {
+        announced::taken(pc, lock as u64, mode(flags & READ_LOCK == 0));
         log::event(pc, &Op::Acquire { lock: lock as u64, mode: mode(flags & READ_LOCK == 0) });
     }
 }
 
 unsafe extern "C" fn on_mutex_pre_unlock(lock: usize, flags: u32, pc: usize) -> c_int {
+    announced::given(pc, lock as u64, mode(flags & READ_LOCK == 0));
     log::event(pc, &Op::Release { lock: lock as u64, mode: mode(flags & READ_LOCK == 0) });
     // SAFETY: on the calling thread.
     unsafe { ignore(1) };
@@ -282,6 +320,9 @@ pub(crate) unsafe fn leave_below(stack: u64) {
         let own = |address: u64| (state.stack.0..state.stack.1).contains(&address);
         // A handler's frames may be on a stack of their own, above or below.
         let left = |frame: u64| if own(frame) == own(stack) { frame < stack } else { own(stack) };
+        if state.signal != 0 && left(state.handler_stack) {
+            (state.signal, state.handler_stack) = (0, 0);
+        }
         while top > state.frames && left((*top.sub(1)).stack) {
             top = top.sub(1);
         }

@@ -3,5 +3,6 @@
 mod access;
 pub(crate) mod annotate;
 mod announce;
+mod announced;
 mod atomic;
 mod memory;

@@ -5,7 +5,8 @@ use core::sync::atomic::Ordering;
 
 use deadheat_core::wire::{flag, header};
 
-use super::{block, byhand, start};
+use super::{block, byhand, start, threads};
+use crate::hot::thread::current;
 use crate::sys::{self, c};
 
 /// Runs after the program's own destructors.
@@ -15,6 +16,13 @@ use crate::sys::{self, c};
 static FINISH: unsafe extern "C" fn() = finish;
 
 unsafe extern "C" fn finish() {
+    if start::recording() && !start::light() {
+        threads::tell_leaks();
+        if let Some(thread) = current() {
+            // SAFETY: `current` gives the calling thread's own state.
+            unsafe { threads::tell_ignored(thread) };
+        }
+    }
     mark_clean();
     if byhand::on() {
         // What is registered now runs when the libraries' destructors are through, too.

@@ -9,6 +9,7 @@ use super::{block, byhand, modules, start, threads};
 use crate::gate;
 use crate::hot::atomic;
 use crate::hot::thread::{UNWATCHED, current, internal};
+use crate::intercept::words;
 use crate::online;
 use crate::sys::{self, c};
 
@@ -22,6 +23,7 @@ pub(crate) fn fork(real: impl FnOnce() -> i32) -> i32 {
     // signal, and nothing of what the program registered with `pthread_atfork`.
     let quiet = gate::on().then(sys::Quiet::new);
     let thread = current();
+    words::before_fork();
     lock();
     let result = if quiet.is_some() { internal(real) } else { real() };
     unlock();
@@ -44,6 +46,7 @@ pub(crate) fn register() {
 static PARENT: AtomicU32 = AtomicU32::new(0);
 
 unsafe extern "C" fn before() {
+    words::before_fork();
     lock();
     online::lock_for_fork();
     PARENT.store(sys::process_id(), Ordering::Relaxed);

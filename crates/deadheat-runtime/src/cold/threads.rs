@@ -7,7 +7,7 @@ use core::ffi::c_void;
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicU32, Ordering};
 
-use deadheat_core::event::{BlockKind, Op, SyncKind};
+use deadheat_core::event::{BlockKind, Fault, Op, SyncKind};
 use deadheat_core::gate::FOREIGN;
 
 use super::lock::Lock;
@@ -243,9 +243,12 @@ impl Child {
         (run_child, self.0.cast())
     }
 
-    /// The thread was created.
-    pub(crate) fn created(self, id: u32, pthread: c::Pthread) {
+    /// The thread was created; `joinable` says whether somebody has to join it.
+    pub(crate) fn created(self, id: u32, pthread: c::Pthread, joinable: bool) {
         register(pthread, id);
+        if joinable {
+            note(pthread, id, |entry| entry.joinable = true);
+        }
     }
 
     /// The child's number.
@@ -327,9 +330,25 @@ unsafe extern "C" fn destroyed(value: *mut c_void) {
             let kind = SyncKind::Annotation;
             log::event_of(thread, 0, &Op::Signal { object: owner_death(), kind });
         }
+        note(c::pthread_self(), (*thread).id, |entry| entry.ended = true);
+        tell_ignored(thread);
         log::event_of(thread, 0, &Op::End);
         sys::machine::set_thread_word(UNWATCHED);
         recycle(thread);
+    }
+}
+
+/// Tells that a thread which ends has accesses ignored.
+///
+/// # Safety
+/// `thread` is the calling thread's.
+pub(crate) unsafe fn tell_ignored(thread: *mut Thread) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        if (*thread).ignore_reads | (*thread).ignore_writes | (*thread).ignore_sync != 0 {
+            let object = u64::from((*thread).id);
+            log::event_of(thread, 0, &Op::Fault { object, fault: Fault::IgnoredAtEnd });
+        }
     }
 }
 
@@ -434,6 +453,10 @@ struct Registry {
 struct Entry {
     pthread: c::Pthread,
     id: u32,
+    /// Somebody has to join it.
+    joinable: bool,
+    /// Its last function has returned.
+    ended: bool,
 }
 
 /// Concurrent threads that can be told apart; the kernel's default limit is half of it.
@@ -481,7 +504,7 @@ fn register(pthread: c::Pthread, id: u32) {
         if let Some(entry) = unsafe { entry(pthread, true) }
             && (entry.pthread != pthread || entry.id < id)
         {
-            *entry = Entry { pthread, id };
+            *entry = Entry { pthread, id, joinable: false, ended: false };
         }
     });
 }
@@ -490,6 +513,49 @@ fn register(pthread: c::Pthread, id: u32) {
 pub(crate) fn id_of(pthread: c::Pthread) -> Option<u32> {
     // SAFETY: under the lock.
     REGISTRY.lock.with(|| unsafe { entry(pthread, false) }.map(|entry| entry.id))
+}
+
+/// Changes what is known of a thread.
+fn note(pthread: c::Pthread, id: u32, change: impl FnOnce(&mut Entry)) {
+    REGISTRY.lock.with(|| {
+        // SAFETY: under the lock.
+        if let Some(entry) = unsafe { entry(pthread, false) }
+            && entry.id == id
+        {
+            change(entry);
+        }
+    });
+}
+
+/// Nobody has to join the thread any more.
+pub(crate) fn detached(pthread: c::Pthread) {
+    if let Some(id) = id_of(pthread) {
+        note(pthread, id, |entry| entry.joinable = false);
+    }
+}
+
+/// Tells the threads that have ended and that somebody should have joined or detached.
+pub(crate) fn tell_leaks() {
+    let mut from = 0;
+    while let Some((at, id)) = next_leak(from) {
+        log::event(0, &Op::Fault { object: u64::from(id), fault: Fault::ThreadLeak });
+        from = at + 1;
+    }
+}
+
+/// The first leaked thread of the registry from an index on.
+fn next_leak(from: usize) -> Option<(usize, u32)> {
+    REGISTRY.lock.with(|| {
+        // SAFETY: under the lock.
+        let table = unsafe { *REGISTRY.entries.get() };
+        if table.is_null() {
+            return None;
+        }
+        // SAFETY: the table is mapped, and touched under the lock alone.
+        let mut rest = unsafe { (&*table)[from..].iter().enumerate() };
+        let leaked = |entry: &Entry| entry.pthread > FREED && entry.joinable && entry.ended;
+        rest.find(|(_, entry)| leaked(entry)).map(|(at, entry)| (from + at, entry.id))
+    })
 }
 
 /// Forgets a thread that was joined.

@@ -236,7 +236,8 @@ pub(crate) unsafe fn event(thread: *mut Thread, pc: u64, op: &Op) {
             | Op::Free { .. }
             | Op::Forget { .. }
             | Op::HiddenBegin
-            | Op::HiddenEnd => {}
+            | Op::HiddenEnd
+            | Op::Fault { .. } => {}
         }
     }
 }

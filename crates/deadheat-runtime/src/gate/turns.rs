@@ -81,7 +81,8 @@ pub(super) fn is_turn(op: &Op) -> bool {
         | Op::Free { .. }
         | Op::Forget { .. }
         | Op::HiddenBegin
-        | Op::HiddenEnd => false,
+        | Op::HiddenEnd
+        | Op::Fault { .. } => false,
     }
 }
 

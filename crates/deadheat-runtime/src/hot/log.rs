@@ -8,7 +8,7 @@ use core::sync::atomic::{AtomicU64, Ordering, compiler_fence};
 
 use deadheat_core::access::{Access, Mode};
 use deadheat_core::codec::{Key, MAX_EVENT, put_varint, tag};
-use deadheat_core::event::Op;
+use deadheat_core::event::{BlockKind, Fault, Op};
 use deadheat_core::kind::Kind;
 
 use super::thread::{self, Busy, Frame, Thread};
@@ -159,6 +159,17 @@ pub(crate) unsafe fn event_of(thread: *mut Thread, pc: usize, op: &Op) {
         if (*thread).internal != 0 || ((*thread).ignore_sync != 0 && is_ordering(op)) {
             return;
         }
+        match op {
+            Op::Acquire { .. } => (*thread).locks += 1,
+            Op::Release { .. } => (*thread).locks = (*thread).locks.saturating_sub(1),
+            Op::Alloc { kind: BlockKind::Heap, .. } | Op::Free { kind: BlockKind::Heap, .. }
+                if (*thread).signal != 0 =>
+            {
+                let (object, fault) = (u64::from((*thread).signal), Fault::SignalUnsafe);
+                event_of(thread, pc, &Op::Fault { object, fault });
+            }
+            _ => {}
+        }
         if online::on() {
             return online::event(thread, pc, op);
         }
@@ -308,6 +319,43 @@ pub(crate) unsafe fn tell_anew(thread: *mut Thread, pc: usize, op: &Op) {
         let extra = kind.has_extra().then_some(extra);
         append(thread, Key::new(pc as u64, kind), address, extra, kind.stamped().then(next_stamp));
         (*thread).low = low;
+        (*thread).clean = core::ptr::null_mut();
+    }
+}
+
+/// As [`tell_anew`], of an event that had other calls above it: `calls`, the innermost first.
+///
+/// # Safety
+/// `thread` is the calling thread's, and no handler interrupts it meanwhile.
+pub(crate) unsafe fn tell_from(
+    thread: *mut Thread,
+    pc: u64,
+    calls: impl Iterator<Item = u64> + Clone,
+    op: &Op,
+) {
+    // SAFETY: the caller's promise. The frames above `top` are free.
+    unsafe {
+        let Some((kind, address, extra)) = Kind::pack(op) else { return };
+        if (*thread).busy != 0 || (*thread).at.is_null() {
+            return;
+        }
+        let _busy = Busy::new(thread);
+        let (low, top) = ((*thread).low, (*thread).top);
+        // The trace is told to leave all calls, and then those of the event.
+        (*thread).low = (*thread).frames;
+        (*thread).top = (*thread).frames;
+        tell_stack(thread);
+        let room = (*thread).frames_end.offset_from(top) as usize;
+        let depth = calls.clone().count().min(room);
+        for (at, call) in (0..depth).rev().zip(calls) {
+            top.add(at).write(Frame { call, stack: 0 });
+        }
+        ((*thread).told, (*thread).low, (*thread).top) = (top, top, top.add(depth));
+        let extra = kind.has_extra().then_some(extra);
+        append(thread, Key::new(pc, kind), address, extra, kind.stamped().then(next_stamp));
+        // So many calls the trace knows now.
+        ((*thread).told, (*thread).low) = ((*thread).frames.add(depth), low);
+        (*thread).top = top;
         (*thread).clean = core::ptr::null_mut();
     }
 }

@@ -83,6 +83,12 @@ pub(crate) struct Thread {
     pub(crate) stack: (u64, u64),
     /// How often the thread's end was put off to let other destructors run first.
     pub(crate) destructor_rounds: usize,
+    /// Locks that the thread holds, each as often as it took it.
+    pub(crate) locks: u32,
+    /// The signal whose handler runs, if it came from outside; 0: none.
+    pub(crate) signal: u32,
+    /// Where the stack was when that handler began.
+    pub(crate) handler_stack: u64,
     /// The kernel's number of the thread; 0 until it is asked for.
     pub(crate) kernel_id: u32,
     /// The program gave the thread its stack: memory that has a past and a future.
@@ -129,6 +135,20 @@ pub(crate) fn current() -> Option<*mut Thread> {
 #[inline(never)]
 fn unknown(word: usize) -> Option<*mut Thread> {
     if word == UNKNOWN { crate::cold::start::attach() } else { None }
+}
+
+/// The calling thread if it is watched already.
+#[inline]
+pub(crate) fn known() -> Option<*mut Thread> {
+    let word = sys::machine::thread_word();
+    (word > UNWATCHED).then_some(word as *mut Thread)
+}
+
+/// Whether the calling thread holds a lock.
+#[inline]
+pub(crate) fn holds_lock() -> bool {
+    // SAFETY: `known` gives the calling thread's own state.
+    known().is_some_and(|thread| unsafe { (*thread).locks != 0 })
 }
 
 /// Marks the thread busy while it lives, and orders the mark for handlers on the same thread.

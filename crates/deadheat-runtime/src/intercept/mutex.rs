@@ -1,16 +1,17 @@
 //! Mutexes of all kinds, spinlocks, and their C11 spelling.
 //!
 //! A lock that is free is taken by the `try` form, so that a request is recorded only where the
-//! thread may have to wait; every kind of mutex gives the same result either way.
+//! thread may have to wait, or holds another lock; every kind of mutex gives the same result either way.
 
 use core::ffi::{c_int, c_void};
 
 use deadheat_core::event::{LockMode, Op, SyncKind};
 
+use super::words;
 use crate::cold::start::recording;
 use crate::cold::threads;
 use crate::gate::{self, Blocked};
-use crate::hot::log;
+use crate::hot::{log, thread};
 
 /// The previous owner died with the lock held; the caller has it now.
 const EOWNERDEAD: c_int = 130;
@@ -27,7 +28,8 @@ pub(super) fn taken(pc: usize, lock: *mut c_void, mode: LockMode, result: c_int)
     result
 }
 
-/// Gets a lock with `attempt` if it is free; else records the request and gets it with `wait`.
+/// Gets a lock with `attempt` if it is free; else records the request and gets it with `wait`. Under another lock a request
+/// is always recorded: in which order locks are taken matters also where nobody waits.
 fn obtain(
     pc: usize,
     lock: *mut c_void,
@@ -36,15 +38,21 @@ fn obtain(
     wait: impl FnOnce() -> c_int,
 ) -> c_int {
     gate::before_lock(pc);
+    let asked = thread::holds_lock() && !gate::on();
+    if asked {
+        log::event(pc, &Op::Request { lock: lock as u64, mode });
+    }
     let result = attempt();
-    if result == 0 || result == EOWNERDEAD { result } else { request(pc, lock, mode, wait) }
+    if result == 0 || result == EOWNERDEAD { result } else { request(pc, lock, mode, asked, wait) }
 }
 
-/// Records the request for a lock and gets it with `wait`.
+/// Records the request for a lock, unless that was done, and gets it with `wait`.
 #[cold]
 #[inline(never)]
-fn request(pc: usize, lock: *mut c_void, mode: LockMode, wait: impl FnOnce() -> c_int) -> c_int {
-    log::event(pc, &Op::Request { lock: lock as u64, mode });
+fn request(pc: usize, lock: *mut c_void, mode: LockMode, asked: bool, wait: impl FnOnce() -> c_int) -> c_int {
+    if !asked {
+        log::event(pc, &Op::Request { lock: lock as u64, mode });
+    }
     gate::blocked(Blocked::Lock, lock as u64, wait)
 }
 
@@ -69,28 +77,6 @@ pub(super) fn lock(
     if recording() { taken(pc, lock, mode, obtain(pc, lock, mode, attempt, wait)) } else { wait() }
 }
 
-/// glibc's mutex, by words: who holds it, and of what kind it is.
-mod layout {
-    pub(super) const OWNER: usize = 2;
-    pub(super) const KIND: usize = 4;
-    /// Kinds that refuse an unlock by a stranger (recursive, error-checking).
-    pub(super) const CHECKED: u32 = 3;
-    /// Kinds that notice their owner's death (they refuse a stranger's unlock, too).
-    pub(super) const ROBUST: u32 = 16;
-}
-
-fn word(mutex: *const c_void, index: usize) -> u32 {
-    // SAFETY: the program's initialised mutex.
-    unsafe { mutex.cast::<u32>().add(index).read_volatile() }
-}
-
-/// Whether an unlock by the calling thread will be refused, and so passes nothing on.
-fn refuses(mutex: *const c_void) -> bool {
-    let kind = word(mutex, layout::KIND);
-    let checked = matches!(kind & layout::CHECKED, 1 | 2) || kind & layout::ROBUST != 0;
-    checked && word(mutex, layout::OWNER) != threads::kernel_id()
-}
-
 /// Records that a mutex was taken if `result` says so. Where its owner died holding it, what that
 /// thread did comes before.
 #[inline(always)]
@@ -98,7 +84,7 @@ fn mutex_taken(pc: usize, mutex: *mut c_void, result: c_int) -> c_int {
     if result == EOWNERDEAD {
         owner_died(pc);
     }
-    if result == 0 && word(mutex, layout::KIND) & layout::ROBUST != 0 {
+    if result == 0 && words::is_robust(mutex) {
         threads::expect_owner_death();
     }
     taken(pc, mutex, Write, result)
@@ -119,7 +105,11 @@ fn mutex_lock(
     attempt: impl FnOnce() -> c_int,
     wait: impl FnOnce() -> c_int,
 ) -> c_int {
-    if recording() { mutex_taken(pc, mutex, obtain(pc, mutex, Write, attempt, wait)) } else { wait() }
+    if !recording() {
+        return wait();
+    }
+    words::mutex_wanted(pc, mutex);
+    mutex_taken(pc, mutex, obtain(pc, mutex, Write, attempt, wait))
 }
 
 /// Records a release, then carries it out.
@@ -132,7 +122,13 @@ pub(super) fn unlock(pc: usize, lock: *mut c_void, mode: LockMode, real: impl Fn
 
 /// Gives back a mutex; a refused unlock is no release.
 fn mutex_unlock(pc: usize, mutex: *mut c_void, real: impl FnOnce() -> c_int) -> c_int {
-    if recording() && refuses(mutex) { real() } else { unlock(pc, mutex, Write, real) }
+    if recording() {
+        if words::refuses(mutex) {
+            return real();
+        }
+        words::mutex_given(pc, mutex);
+    }
+    unlock(pc, mutex, Write, real)
 }
 
 /// An object is made or destroyed: nothing that was ordered by its memory before counts.
@@ -156,6 +152,9 @@ intercept! {
 intercept! {
     /// `pthread_mutex_destroy`
     fn dh_wrap_pthread_mutex_destroy / pthread_mutex_destroy(mutex: *mut c_void) -> c_int; pc {
+        if recording() {
+            words::mutex_destroyed(pc, mutex);
+        }
         // SAFETY: passed on.
         forget(pc, mutex, || unsafe { real!("pthread_mutex_destroy", Lock)(mutex) })
     }
@@ -231,6 +230,9 @@ intercept! {
     /// `mtx_destroy`
     fn dh_wrap_mtx_destroy / mtx_destroy(mutex: *mut c_void); pc {
         type Real = unsafe extern "C" fn(*mut c_void);
+        if recording() {
+            words::mutex_destroyed(pc, mutex);
+        }
         forget(pc, mutex, || {
             // SAFETY: passed on.
             unsafe { real!("mtx_destroy", Real)(mutex) };
@@ -244,7 +246,7 @@ intercept! {
     fn dh_wrap_mtx_lock / mtx_lock(mutex: *mut c_void) -> c_int; pc {
         // SAFETY: passed on.
         unsafe {
-            lock(pc, mutex, Write,
+            mutex_lock(pc, mutex,
                 || real!("mtx_trylock", Lock)(mutex),
                 || real!("mtx_lock", Lock)(mutex))
         }

@@ -5,19 +5,25 @@ use core::ffi::{c_int, c_void};
 use deadheat_core::event::LockMode::{self, Read, Write};
 
 use super::mutex::{forget, lock, taken, try_once, unlock};
+use super::words;
 use crate::cold::start::recording;
 
 type Lock = unsafe extern "C" fn(*mut c_void) -> c_int;
 type LockUntil = unsafe extern "C" fn(*mut c_void, *const c_void) -> c_int;
 type LockUntilOf = unsafe extern "C" fn(*mut c_void, c_int, *const c_void) -> c_int;
 
-/// How the lock that the caller is about to give back is held. While somebody holds it for
-/// writing nobody else holds it at all, so its owner's number, kept by glibc in the seventh word,
-/// tells.
-unsafe fn held_mode(rwlock: *const c_void) -> LockMode {
-    const CURRENT_WRITER: usize = 6;
-    // SAFETY: the program's lock, which is held and so does not change this word.
-    if unsafe { rwlock.cast::<u32>().add(CURRENT_WRITER).read_volatile() } != 0 { Write } else { Read }
+/// Takes a lock with `attempt` if it is free, else with `wait`, and records it.
+fn take(
+    pc: usize,
+    rwlock: *mut c_void,
+    mode: LockMode,
+    attempt: impl FnOnce() -> c_int,
+    wait: impl FnOnce() -> c_int,
+) -> c_int {
+    if recording() {
+        words::rwlock_wanted(pc, rwlock, mode);
+    }
+    lock(pc, rwlock, mode, attempt, wait)
 }
 
 intercept! {
@@ -33,6 +39,9 @@ intercept! {
 intercept! {
     /// `pthread_rwlock_destroy`
     fn dh_wrap_pthread_rwlock_destroy / pthread_rwlock_destroy(rwlock: *mut c_void) -> c_int; pc {
+        if recording() {
+            words::rwlock_destroyed(pc, rwlock);
+        }
         // SAFETY: passed on.
         forget(pc, rwlock, || unsafe { real!("pthread_rwlock_destroy", Lock)(rwlock) })
     }
@@ -43,7 +52,7 @@ intercept! {
     fn dh_wrap_pthread_rwlock_rdlock / pthread_rwlock_rdlock(rwlock: *mut c_void) -> c_int; pc {
         // SAFETY: passed on.
         unsafe {
-            lock(pc, rwlock, Read,
+            take(pc, rwlock, Read,
                 || real!("pthread_rwlock_tryrdlock", Lock)(rwlock),
                 || real!("pthread_rwlock_rdlock", Lock)(rwlock))
         }
@@ -66,7 +75,7 @@ intercept! {
     ) -> c_int; pc {
         // SAFETY: passed on.
         unsafe {
-            lock(pc, rwlock, Read,
+            take(pc, rwlock, Read,
                 || real!("pthread_rwlock_tryrdlock", Lock)(rwlock),
                 || real!("pthread_rwlock_timedrdlock", LockUntil)(rwlock, until))
         }
@@ -80,7 +89,7 @@ intercept! {
     ) -> c_int; pc {
         // SAFETY: passed on.
         unsafe {
-            lock(pc, rwlock, Read,
+            take(pc, rwlock, Read,
                 || real!("pthread_rwlock_tryrdlock", Lock)(rwlock),
                 || real!("pthread_rwlock_clockrdlock", LockUntilOf)(rwlock, clock, until))
         }
@@ -92,7 +101,7 @@ intercept! {
     fn dh_wrap_pthread_rwlock_wrlock / pthread_rwlock_wrlock(rwlock: *mut c_void) -> c_int; pc {
         // SAFETY: passed on.
         unsafe {
-            lock(pc, rwlock, Write,
+            take(pc, rwlock, Write,
                 || real!("pthread_rwlock_trywrlock", Lock)(rwlock),
                 || real!("pthread_rwlock_wrlock", Lock)(rwlock))
         }
@@ -115,7 +124,7 @@ intercept! {
     ) -> c_int; pc {
         // SAFETY: passed on.
         unsafe {
-            lock(pc, rwlock, Write,
+            take(pc, rwlock, Write,
                 || real!("pthread_rwlock_trywrlock", Lock)(rwlock),
                 || real!("pthread_rwlock_timedwrlock", LockUntil)(rwlock, until))
         }
@@ -129,7 +138,7 @@ intercept! {
     ) -> c_int; pc {
         // SAFETY: passed on.
         unsafe {
-            lock(pc, rwlock, Write,
+            take(pc, rwlock, Write,
                 || real!("pthread_rwlock_trywrlock", Lock)(rwlock),
                 || real!("pthread_rwlock_clockwrlock", LockUntilOf)(rwlock, clock, until))
         }
@@ -141,7 +150,10 @@ intercept! {
     fn dh_wrap_pthread_rwlock_unlock / pthread_rwlock_unlock(rwlock: *mut c_void) -> c_int; pc {
         // SAFETY: passed on.
         unsafe {
-            let mode = held_mode(rwlock);
+            if recording() {
+                words::rwlock_given(pc, rwlock);
+            }
+            let mode = words::held_mode(rwlock);
             unlock(pc, rwlock, mode, || real!("pthread_rwlock_unlock", Lock)(rwlock))
         }
     }

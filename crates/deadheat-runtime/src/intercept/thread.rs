@@ -37,7 +37,7 @@ intercept! {
             let id = child.id();
             let result = crate::hot::thread::internal(|| real(thread, attributes, first, data));
             if result == 0 {
-                child.created(id, *thread);
+                child.created(id, *thread, !detaches(attributes));
             } else {
                 child.failed();
             }
@@ -72,6 +72,43 @@ unsafe fn gives_stack(attributes: *const c_void) -> bool {
     // SAFETY: the program's attributes, and our own variables.
     let known = unsafe { c::pthread_attr_getstack(attributes, &raw mut low, &raw mut size) } == 0;
     known && !low.is_null() && (low as usize).wrapping_add(size) != 0
+}
+
+/// Whether thread attributes say that nobody will join the thread.
+unsafe fn detaches(attributes: *const c_void) -> bool {
+    const DETACHED: c_int = 1;
+    let mut state = 0;
+    // SAFETY: the program's attributes, and our own variable.
+    !attributes.is_null()
+        && unsafe { c::pthread_attr_getdetachstate(attributes, &raw mut state) } == 0
+        && state == DETACHED
+}
+
+/// Lets a thread go with `real`.
+fn detach(thread: Pthread, real: impl FnOnce() -> c_int) -> c_int {
+    if start::recording() {
+        // From then on the name may be another thread's.
+        threads::detached(thread);
+    }
+    real()
+}
+
+intercept! {
+    /// `pthread_detach`
+    fn dh_wrap_pthread_detach / pthread_detach(thread: Pthread) -> c_int; _pc {
+        type Real = unsafe extern "C" fn(Pthread) -> c_int;
+        // SAFETY: passed on.
+        detach(thread, || unsafe { real!("pthread_detach", Real)(thread) })
+    }
+}
+
+intercept! {
+    /// `thrd_detach`
+    fn dh_wrap_thrd_detach / thrd_detach(thread: Pthread) -> c_int; _pc {
+        type Real = unsafe extern "C" fn(Pthread) -> c_int;
+        // SAFETY: passed on.
+        detach(thread, || unsafe { real!("thrd_detach", Real)(thread) })
+    }
 }
 
 /// Waits for a thread with `wait` and records the join if that succeeded.

@@ -40,6 +40,10 @@ pub(crate) struct Eye {
     pub(super) held: List<HeldLock>,
     /// How often each of them was taken.
     pub(super) depths: List<u32>,
+    /// Where each of them was taken: a node of the tree of calls.
+    pub(super) taken: List<u32>,
+    /// How often the thread created or joined another.
+    pub(super) relations: u32,
     /// The thread-local storage of the executable: first byte and size.
     pub(super) thread_local: (u64, u64),
     pub(super) blocks: Blocks,
@@ -197,6 +201,7 @@ impl Eye {
         self.released.drop_all();
         self.held.drop_all();
         self.depths.drop_all();
+        self.taken.drop_all();
         (self.slot, self.history) = (0, null_mut());
     }
 }

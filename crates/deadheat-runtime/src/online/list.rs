@@ -58,7 +58,10 @@ impl<T: Copy> List<T> {
     /// Takes an item out, the rest keeping its order.
     pub(crate) fn remove(&mut self, at: usize) -> T {
         let item = self[at];
-        self.copy_within(at + 1.., at);
+        // Mostly it is the last one: locks are given back in the opposite order.
+        if at + 1 < self.len as usize {
+            self.copy_within(at + 1.., at);
+        }
         self.len -= 1;
         item
     }

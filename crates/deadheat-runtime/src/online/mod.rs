@@ -16,6 +16,7 @@ mod clock;
 mod eye;
 mod history;
 mod list;
+mod nesting;
 mod object;
 mod order;
 mod pair;
@@ -31,11 +32,11 @@ mod word;
 use core::sync::atomic::{AtomicU8, Ordering, compiler_fence};
 
 use deadheat_core::access::{Access, Mode, Via};
-use deadheat_core::event::{BlockKind, Op};
+use deadheat_core::event::{BlockKind, Fault, Op};
 
 pub(crate) use eye::Eye;
 pub(crate) use quick::{access, on_access, on_odd_access};
-pub(crate) use report::records;
+pub(crate) use report::records as certain;
 pub(crate) use shadow::{CELLS, REGION_LOG2, REGIONS};
 
 use crate::hot::atomic;
@@ -62,6 +63,11 @@ const ALONE: u8 = 2;
 const JUDGING: u32 = 1;
 /// [`Thread::busy`] while clocks change.
 const ORDERING: u32 = 2;
+
+/// How many pairs of places that race, and how much else that may have to be told, is written down so far.
+pub(crate) fn records() -> u32 {
+    report::records().wrapping_add(nesting::suspicious())
+}
 
 /// Whether races are looked for.
 #[inline(always)]
@@ -367,6 +373,7 @@ pub(crate) unsafe fn event(thread: *mut Thread, pc: usize, op: &Op) {
         }
         if let Op::Fork { .. } | Op::Join { .. } | Op::Begin | Op::End = op {
             log::tell_anew(thread, pc, op);
+            (*thread).eye.relations = (*thread).eye.relations.wrapping_add(1);
         }
         // A handler that interrupts a change of clocks must not change them.
         if (*thread).eye.slot == 0 || (*thread).busy == ORDERING {
@@ -376,7 +383,10 @@ pub(crate) unsafe fn event(thread: *mut Thread, pc: usize, op: &Op) {
         match *op {
             Op::Access(access) => judge(thread, &access, pc as u64),
             Op::Fence(order) => ordering(thread, |eye| eye.fence(order)),
-            Op::Acquire { lock, mode } => ordering(thread, |eye| eye.acquire(owner, lock, mode)),
+            Op::Acquire { lock, mode } => {
+                let node = if owner.1 { tree::child(Eye::node(thread), pc as u64) } else { 0 };
+                ordering(thread, |eye| eye.acquire(owner, lock, mode, node));
+            }
             Op::Release { lock, mode } => ordering(thread, |eye| eye.release(owner, lock, mode)),
             Op::Join { child } => {
                 ordering(thread, |eye| eye.join(owner, child.0));
@@ -392,11 +402,35 @@ pub(crate) unsafe fn event(thread: *mut Thread, pc: usize, op: &Op) {
             Op::Leave { barrier } => ordering(thread, |eye| eye.leave(owner, id, barrier)),
             Op::Alloc { address, size, kind } => born(thread, pc, owner, (address, size, kind)),
             Op::Free { address, size, kind } => died(thread, pc, (address, size, kind)),
-            Op::Forget { object } => forget(owner, object),
+            Op::Forget { object } => forget(thread, owner, object),
+            Op::Request { lock, mode } if owner.1 => nesting::request(thread, pc, lock, mode),
+            Op::Fault { object, fault } => wrong(thread, pc, object, fault),
             Op::Request { .. } | Op::Fork { .. } | Op::Begin | Op::Branch | Op::Enter | Op::Exit => {}
             Op::HiddenBegin | Op::HiddenEnd => {}
         }
     }
+}
+
+/// What is wrong and no race is written into the thread's stream, once for each place and object.
+unsafe fn wrong(thread: *mut Thread, pc: usize, object: u64, fault: Fault) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        if (*thread).busy != 0 || !nesting::is_first(nesting::of_fault(pc, object, fault as u64)) {
+            return;
+        }
+        let held = if fault.is_of_lock() { nesting::before_fault(thread, object) } else { None };
+        log::tell_anew(thread, pc, &Op::Fault { object, fault });
+        nesting::after_fault(thread, pc, held);
+    }
+    report::counted();
+}
+
+/// The lock that the calling thread took last, of those that it holds; 0 if that is not known.
+pub(crate) fn newest_lock() -> u64 {
+    let Some(thread) = crate::hot::thread::current().filter(|_| on()) else { return 0 };
+    // SAFETY: the calling thread's own state.
+    let eye = unsafe { &(*thread).eye };
+    eye.held.last().map_or(0, |held| held.lock)
 }
 
 /// The thread that `parent` is about to create knows what `parent` knows.
@@ -464,8 +498,8 @@ unsafe fn born(thread: *mut Thread, pc: usize, owner: (u32, bool), what: (u64, u
     let end = address.saturating_add(size);
     object::in_range(address, end, |at| {
         if let Some(_held) = atomic::hold(at as usize, owner) {
-            // SAFETY: the stripe is held.
-            unsafe { object::remove_near(at, address, end) };
+            // SAFETY: the stripe is held; the calling thread's own state.
+            unsafe { object::remove_near(at, address, end, |lock| nesting::forget(thread, lock)) };
         }
     });
     // SAFETY: the calling thread's own state; the block is new, so nobody else uses it in order.
@@ -519,7 +553,9 @@ unsafe fn died(thread: *mut Thread, pc: usize, what: (u64, u64, BlockKind)) {
 }
 
 /// An object is made or destroyed; its value, if it is an atomic, stays.
-fn forget(owner: (u32, bool), address: u64) {
+unsafe fn forget(thread: *mut Thread, owner: (u32, bool), address: u64) {
+    // SAFETY: the calling thread's own state.
+    unsafe { nesting::forget(thread, address) };
     if let Some(_held) = atomic::hold(address as usize, owner) {
         // SAFETY: the stripe is held.
         unsafe {
@@ -557,6 +593,7 @@ pub(crate) unsafe fn in_child(thread: *mut Thread) {
             shadow::forget_all();
             slots::alone((*thread).eye.slot);
             report::begin();
+            nesting::forget_all();
             (*thread).eye.in_child();
         }
     }

@@ -186,7 +186,7 @@ pub(crate) unsafe fn remove(address: u64, which: impl Fn(Family) -> bool) {
 }
 
 /// Takes out those objects of an address's list that `which` names.
-unsafe fn remove_of(address: u64, which: impl Fn(&Object) -> bool) {
+unsafe fn remove_of(address: u64, mut which: impl FnMut(&Object) -> bool) {
     // SAFETY: the callers hold the stripe; what is taken out is nobody's.
     unsafe {
         let Some(mut link) = list(address, false) else { return };
@@ -241,13 +241,20 @@ fn in_page(start: u64, end: u64, each: &mut impl FnMut(u64)) {
     }
 }
 
-/// Takes out all objects whose addresses are in a range that is within 16 bytes from `at`, and in `start..end`.
+/// Takes out all objects whose addresses are in a range that is within 16 bytes from `at`, and in `start..end`; calls
+/// `gone` with each of these addresses.
 ///
 /// # Safety
 /// The stripe of `at` is held.
-pub(crate) unsafe fn remove_near(at: u64, start: u64, end: u64) {
-    let gone =
-        |object: &Object| object.family != Family::Thread && object.address >= start && object.address < end;
+pub(crate) unsafe fn remove_near(at: u64, start: u64, end: u64, mut gone: impl FnMut(u64)) {
     // SAFETY: the caller's promise.
-    unsafe { remove_of(at, gone) };
+    unsafe {
+        remove_of(at, |object| {
+            let goes = object.family != Family::Thread && object.address >= start && object.address < end;
+            if goes {
+                gone(object.address);
+            }
+            goes
+        });
+    }
 }

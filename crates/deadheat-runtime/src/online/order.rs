@@ -70,9 +70,9 @@ impl Eye {
         self.clock.get(self.slot)
     }
 
-    /// The thread now holds a lock.
-    pub(super) fn acquire(&mut self, owner: (u32, bool), lock: u64, mode: LockMode) {
-        self.take_lock(lock, mode);
+    /// The thread now holds a lock that it took at `node`.
+    pub(super) fn acquire(&mut self, owner: (u32, bool), lock: u64, mode: LockMode, node: u32) {
+        self.take_lock(lock, mode, node);
         let Some(_held) = atomic::hold(lock as usize, owner) else { return };
         // SAFETY: the stripe is held.
         let object = unsafe { object::get(lock, Family::Lock) };
@@ -101,7 +101,7 @@ impl Eye {
         }
     }
 
-    fn take_lock(&mut self, lock: u64, mode: LockMode) {
+    fn take_lock(&mut self, lock: u64, mode: LockMode, node: u32) {
         self.relocked = true;
         if let Some(at) = self.held.iter().rposition(|held| held.lock == lock) {
             self.depths[at] += 1;
@@ -109,6 +109,7 @@ impl Eye {
         }
         self.held.push(HeldLock { lock, mode });
         self.depths.push(1);
+        self.taken.push(node);
     }
 
     fn give_lock(&mut self, lock: u64) -> Option<LockMode> {
@@ -120,6 +121,7 @@ impl Eye {
         } else {
             self.held.remove(at);
             self.depths.remove(at);
+            self.taken.remove(at);
         }
         Some(mode)
     }

@@ -86,7 +86,7 @@ fn look_up(tree: &Tree, parent: u32, call: u64) -> u32 {
 }
 
 /// The calls that lead to a node, the innermost first.
-pub(crate) fn calls(node: u32) -> impl Iterator<Item = u64> {
+pub(crate) fn calls(node: u32) -> impl Iterator<Item = u64> + Clone {
     let mut at = node;
     core::iter::from_fn(move || {
         if at == 0 {

@@ -28,6 +28,7 @@ unsafe extern "C" {
         address: *mut *mut c_void,
         size: *mut Size,
     ) -> c_int;
+    pub(crate) fn pthread_attr_getdetachstate(attr: *const c_void, state: *mut c_int) -> c_int;
     pub(crate) fn pthread_getattr_np(thread: Pthread, attr: *mut c_void) -> c_int;
     pub(crate) fn exit(code: c_int) -> !;
     pub(crate) fn __cxa_atexit(

@@ -73,7 +73,7 @@ impl<W: Write> StdWriter<W> {
                 self.leave_out()
             }
             Op::Alloc { .. } | Op::Free { .. } | Op::Forget { .. } => self.leave_out(),
-            Op::Enter | Op::Exit | Op::HiddenBegin | Op::HiddenEnd => self.leave_out(),
+            Op::Enter | Op::Exit | Op::HiddenBegin | Op::HiddenEnd | Op::Fault { .. } => self.leave_out(),
         }
     }
 

@@ -46,7 +46,11 @@ pub(crate) fn run(args: &Args, common: &Common) -> Result<Exit, Failure> {
     let suppressions = path("suppressions").and_then(|path| readable(path, args.process));
     let own = args.suppressions.to_string_lossy().into_owned();
     let telling = Telling::by_hand(format, output, suppressions, own);
-    match tell::by_hand(&args.trace, &telling, common)? {
+    let off = |name| value(name).and_then(options::yes) == Some(false);
+    let unwanted = options::FINDINGS.iter().filter(|row| off(row.0)).flat_map(|row| row.1).copied().collect();
+    // ThreadSanitizer tells of a cycle only where each lock was asked for, unless it is asked for more.
+    let brief = format == "tsan" && value("second_deadlock_stack").and_then(options::yes) != Some(true);
+    match tell::by_hand(&args.trace, (unwanted, brief), &telling, common)? {
         Exit::Races => Ok(Exit::Program(options::exit_code(&texts))),
         other => Ok(other),
     }

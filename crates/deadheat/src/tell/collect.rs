@@ -6,8 +6,11 @@ use std::collections::HashMap;
 
 use deadheat_core::access::{Access, Via};
 use deadheat_core::event::LockMode;
+use deadheat_core::finding::Finding;
 use deadheat_core::ids::{PlaceId, StackId};
 use deadheat_core::race::{Block, LockSets, Race, RaceSink, Side};
+
+use super::finding;
 
 /// How many races are kept: pairs of (place, stack, way of accessing).
 const MOST_KEPT: usize = 1 << 16;
@@ -49,12 +52,18 @@ pub(crate) struct Collector {
     /// By pair of ways: how many stacks are kept, and the index of the first.
     ways: HashMap<[Way; 2], (u32, usize)>,
     dropped: u64,
+    findings: Vec<finding::Kept>,
 }
 
 impl Collector {
     /// The races, in the order in which they were found.
     pub(crate) fn kept(&self) -> &[Kept] {
         &self.kept
+    }
+
+    /// What is wrong and no race, in the order in which it was found.
+    pub(crate) fn findings(&self) -> &[finding::Kept] {
+        &self.findings
     }
 
     /// How many were seen of which not even the kind is kept.
@@ -120,6 +129,12 @@ impl RaceSink for Collector {
             forgotten: [None; 2],
             count: 1,
         });
+    }
+
+    fn finding(&mut self, finding: &Finding<'_>) {
+        if self.findings.len() < MOST_KEPT {
+            self.findings.push(finding.into());
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Races that the run found by itself: they are told as if `hb` had found them now.
 
-use deadheat_detect::registry;
+use deadheat_detect::registry::{self, Options};
 use deadheat_report::model::{Race, Report, Run};
 use deadheat_report::suppress::Suppressions;
 use deadheat_trace::{Found, FoundLock, FoundSide, Trace};
@@ -13,26 +13,34 @@ use crate::exit::Failure;
 /// The analysis that finds the races while a program runs.
 const BY: &str = "hb";
 
+/// The analysis of what else there is.
+const ALSO: &str = "findings";
+
 /// Tells what the trace of such a run holds. The second value is what went wrong after part of it was read.
 pub(super) fn judge(
     trace: &mut Trace,
     judging: &Judging,
     suppressions: &mut Suppressions,
 ) -> Result<(Report, Option<Failure>), Failure> {
-    let Some(analysis) = registry::find(BY).filter(|_| judging.by == [BY] && !judging.all_pairs) else {
+    let as_it_was = judging.by.iter().all(|name| name == BY || name == ALSO) && !judging.all_pairs;
+    let (Some(analysis), Some(also), true) = (registry::find(BY), registry::find(ALSO), as_it_was) else {
         return Err(Failure::usage(format!(
             "{}: the races were found while the program ran, by {BY}, and there are no accesses to judge in another \
              way; make a trace with `deadheat record`",
             trace.path().display()
         )));
     };
-    let driven = trace.drive(|_| {});
-    let mut collector = Collector::default();
+    let (mut collector, mut findings) = (Collector::default(), Collector::default());
+    let mut detector = (also.new)(Options::default());
+    let driven = trace.drive(|event| detector.step(event, &mut findings));
+    detector.finish(&mut findings);
     for found in trace.found() {
         collector.take(&found.race, found.times, || kept(found));
     }
-    let judged = [Judged { analysis, found: &collector }];
-    let report = resolve(trace, Owners::default(), &judged, 0, suppressions);
+    let mut judged =
+        vec![Judged { analysis, found: &collector }, Judged { analysis: also, found: &findings }];
+    judged.retain(|judged| judging.by.iter().any(|name| name == judged.analysis.name));
+    let report = resolve(trace, Owners::default(), &judged, 0, (judging, suppressions));
     Ok((report, driven.err().map(|error| Failure::input(error.to_string()))))
 }
 

@@ -4,6 +4,7 @@
 //! Invariant: what was read before an error is told, then the error.
 
 pub(crate) mod collect;
+pub(crate) mod finding;
 mod found;
 pub(crate) mod owner;
 pub(crate) mod resolve;
@@ -22,8 +23,8 @@ use deadheat_core::plain::{Plain, Strided};
 use deadheat_detect::detector::Detector;
 use deadheat_detect::registry::{self, Analysis, Options};
 use deadheat_report::format::{FORMATS, Format, Style, named};
-use deadheat_report::group::Groups;
-use deadheat_report::model::{Grade, Module, Race, Report, Run, SCHEMA, Summary};
+use deadheat_report::group::{Groups, join_findings};
+use deadheat_report::model::{Finding, Grade, LOCK_ORDER, Module, Race, Report, Run, SCHEMA, Summary, TOOK};
 use deadheat_report::source::{Files, Sources};
 use deadheat_report::suppress::Suppressions;
 use deadheat_trace::{Ending, Tables, Trace, Visit};
@@ -38,11 +39,17 @@ use resolve::Resolver;
 #[derive(clap::Args)]
 pub(crate) struct Judging {
     /// The analyses, separated by commas
-    #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "hb", value_parser = analyses())]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "hb,findings", value_parser = analyses())]
     by: Vec<String>,
     /// List every unordered pair of places (more time and memory)
     #[arg(long)]
     all_pairs: bool,
+    /// Whether locks that one thread takes in opposite orders are told, too
+    #[arg(skip)]
+    suspected: bool,
+    /// Kinds and sorts of findings that nobody wants to know
+    #[arg(skip)]
+    unwanted: Vec<&'static str>,
 }
 
 /// In what form to write reports.
@@ -83,6 +90,9 @@ pub(crate) struct Choosing {
     /// From which grade of evidence on the exit code is 66
     #[arg(long, value_name = "GRADE", default_value = "observed", value_parser = grades())]
     fail_on: Grade,
+    /// From which grade on a finding counts, at the least
+    #[arg(skip = Grade::Observed)]
+    findings_from: Grade,
 }
 
 impl Output {
@@ -107,7 +117,13 @@ impl Telling {
     ) -> Telling {
         let output = Output { format: format.to_owned(), output, errors: true };
         let suppressions = suppressions.into_iter().collect();
-        let choosing = Choosing { suppressions, unused_suppressions: false, own, fail_on: Grade::Observed };
+        let choosing = Choosing {
+            suppressions,
+            unused_suppressions: false,
+            own,
+            fail_on: Grade::Observed,
+            findings_from: Grade::Suspected,
+        };
         Telling { output, choosing }
     }
 }
@@ -125,7 +141,10 @@ impl Choosing {
 
     /// Whether a report holds what the exit code is to tell.
     pub(crate) fn fails(&self, report: &Report) -> bool {
-        fails(report, self.fail_on)
+        let Choosing { fail_on, findings_from, .. } = *self;
+        let from = if findings_from == Grade::Observed { fail_on.max(findings_from) } else { findings_from };
+        report.races.iter().any(|race| race.grade >= fail_on)
+            || report.findings.iter().any(|finding| finding.grade.unwrap_or_default() >= from)
     }
 
     fn tell_unused(&self, suppressions: &Suppressions) {
@@ -162,13 +181,24 @@ pub(crate) fn traces(
     tell(traces, judging, telling, common, |reports| reports)
 }
 
-/// Tells the trace of a program that was started by hand, which nobody keeps. The code is 66 or 0.
-pub(crate) fn by_hand(trace: &Path, telling: &Telling, common: &Common) -> Result<Exit, Failure> {
-    let judging = Judging { by: vec!["hb".to_owned()], all_pairs: false };
+/// Tells the trace of a program that was started by hand, which nobody keeps, without the findings of kinds that are
+/// unwanted, and, if it is to be brief, without where the held locks of a cycle were taken. The code is 66 or 0.
+pub(crate) fn by_hand(
+    trace: &Path,
+    (unwanted, brief): (Vec<&'static str>, bool),
+    telling: &Telling,
+    common: &Common,
+) -> Result<Exit, Failure> {
+    let by = registry::ANALYSES.iter().map(|row| row.name.to_owned()).collect();
+    let judging = Judging { by, all_pairs: false, suspected: true, unwanted };
     tell(&[trace.to_owned()], &judging, telling, common, |mut reports| {
         reports.iter_mut().for_each(|report| report.run.trace = None);
         // What is suppressed altogether is not worth a word.
-        reports.retain(|report| !report.races.is_empty());
+        let findings = reports.iter_mut().flat_map(|report| &mut report.findings);
+        let steps =
+            findings.filter(|finding| finding.kind == LOCK_ORDER).flat_map(|finding| &mut finding.steps);
+        steps.filter(|step| brief && step.what == TOOK).for_each(|step| step.frames.clear());
+        reports.retain(|report| !report.races.is_empty() || !report.findings.is_empty());
         reports
     })
 }
@@ -216,14 +246,6 @@ fn tell(
         None if reports.iter().any(|report| telling.choosing.fails(report)) => Ok(Exit::Races),
         None => Ok(Exit::SUCCESS),
     }
-}
-
-fn fails(report: &Report, from: Grade) -> bool {
-    report.races.iter().any(|race| race.grade >= from)
-        || report
-            .findings
-            .iter()
-            .any(|finding| finding.grade.unwrap_or_default() >= from.max(Grade::Observed))
 }
 
 /// Writes reports in the form that was asked for.
@@ -342,7 +364,7 @@ fn judge(
     let owners = Owners::read(&mut trace, races);
     let judged: Vec<_> =
         works.iter().map(|work| Judged { analysis: work.analysis, found: &work.found }).collect();
-    let report = resolve(&trace, owners, &judged, hidden_calls, suppressions);
+    let report = resolve(&trace, owners, &judged, hidden_calls, (judging, suppressions));
     Ok((report, driven.err().map(|error| Failure::input(error.to_string()))))
 }
 
@@ -365,7 +387,7 @@ fn resolve(
     owners: Owners,
     judged: &[Judged<'_>],
     hidden_calls: u64,
-    suppressions: &mut Suppressions,
+    (judging, suppressions): (&Judging, &mut Suppressions),
 ) -> Report {
     let folder = std::env::current_dir().unwrap_or_default();
     let mut resolver = Resolver::new(trace.tables(), &folder);
@@ -390,14 +412,25 @@ fn resolve(
     }
     silenced.retain(|id| !groups.contains(id));
     let races = groups.into_races();
+    let found = judged.iter().flat_map(|judged| judged.found.findings());
+    let mut findings: Vec<Finding> = found.map(|kept| resolver.finding(kept)).collect();
+    findings.retain(|finding| {
+        (judging.suspected || finding.grade != Some(Grade::Suspected))
+            && ![&finding.kind, &finding.sort].iter().any(|name| judging.unwanted.contains(&name.as_str()))
+    });
+    let findings = join_findings(findings);
+    let before = findings.len();
+    let findings: Vec<_> =
+        findings.into_iter().filter(|finding| !suppressions.take_finding(finding)).collect();
+    let suppressed = (silenced.len() + before - findings.len()) as u64;
     let by = judged.iter().map(|judged| judged.analysis.name.to_owned()).collect();
     let run = run_of(trace, by, hidden_calls, &folder);
     let dropped = judged.iter().map(|judged| judged.found.dropped()).sum();
-    let mut summary = Summary { suppressed: silenced.len() as u64, dropped, ..Summary::of(&races, &[]) };
+    let mut summary = Summary { suppressed, dropped, ..Summary::of(&races, &findings) };
     summary.notes = notes(trace, &run);
     summary.notes.extend(found::note(&run, &races));
     summary.notes.extend(resolver.take_warnings());
-    Report { run, races, findings: Vec::new(), summary }
+    Report { run, races, findings, summary }
 }
 
 /// The run that a trace tells of, judged by the analyses `by`.

@@ -124,11 +124,16 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    fn thread_name(&self, id: ThreadId) -> String {
+    /// A thread as the path of its creation.
+    pub(super) fn path(&self, id: ThreadId) -> String {
+        self.tables.threads.path(id)
+    }
+
+    pub(super) fn thread_name(&self, id: ThreadId) -> String {
         self.tables.threads.get(id).map_or(String::new(), |row| row.name.clone())
     }
 
-    fn thread(&mut self, id: ThreadId) -> Thread {
+    pub(super) fn thread(&mut self, id: ThreadId) -> Thread {
         let row = self.tables.threads.get(id);
         let parent = row.and_then(|row| row.parent);
         let frames = match (row, parent) {
@@ -144,7 +149,7 @@ impl<'a> Resolver<'a> {
     }
 
     /// The frames of a place and of the call sites above it, innermost first.
-    fn stack(&mut self, place: PlaceId, stack: StackId) -> Vec<Frame> {
+    pub(super) fn stack(&mut self, place: PlaceId, stack: StackId) -> Vec<Frame> {
         let tables = self.tables;
         let mut frames = self.place(place).to_vec();
         for site in tables.stacks.frames(stack) {

@@ -5,7 +5,7 @@
 
 use std::ffi::OsString;
 
-use deadheat_report::group::Groups;
+use deadheat_report::group::{Groups, join_findings};
 use deadheat_report::model::{Report, Run, Summary};
 
 use super::{Alone, could_not_race};
@@ -50,7 +50,7 @@ pub(super) fn join(mut reports: Vec<Report>, command: &[OsString]) -> Option<Rep
         let note = if !run.has_accesses() { Alone::NoAccess } else { Alone::NoThread }.note();
         notes.insert(0, note.to_owned());
     }
-    let races = groups.into_races();
+    let (races, findings) = (groups.into_races(), join_findings(findings));
     let summary = Summary { suppressed, dropped, notes, ..Summary::of(&races, &findings) };
     Some(Report { run, races, findings, summary })
 }

@@ -17,7 +17,14 @@ const RUNS_IN_FULL: usize = 20;
 
 /// A test for each way to build each program: run by `deadheat run`, exactly what is marked must be told of it.
 pub(crate) fn trials(suite: &str, found: Found) -> Vec<Trial> {
-    let programs = programs();
+    let mut programs = programs();
+    if found == Found::ByHand {
+        // What holds online holds by hand; findings are told in another way.
+        let wrong = |program: &Program| !program.findings.is_empty();
+        let names: Vec<_> =
+            programs.iter().filter(|program| wrong(program)).map(|program| program.name.clone()).collect();
+        programs.retain(|program| names.iter().any(|name| name == program.name.trim_end_matches("_ok")));
+    }
     let mut trials = Vec::new();
     for compiler in Compiler::ALL {
         for optimisation in Optimisation::ALL {

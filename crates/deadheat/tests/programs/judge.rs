@@ -10,6 +10,8 @@ use crate::spec::{Found, Pair, Program, Side};
 
 /// The exit code that says that races were found.
 const RACES: i32 = 66;
+/// The kind of a finding that is a prediction.
+const LOCK_ORDER: &str = "lock-order";
 
 /// Says what is wrong with an outcome, if anything is.
 pub(crate) fn judge(program: &Program, outcome: &Outcome, found: Found) -> Result<(), String> {
@@ -33,17 +35,44 @@ pub(crate) fn judge(program: &Program, outcome: &Outcome, found: Found) -> Resul
     for pair in told.difference(&program.races) {
         let _ = writeln!(fault, "told, but not marked: {pair}");
     }
-    let expected = if program.races.is_empty() { 0 } else { RACES };
+    let findings: BTreeSet<_> = outcome.findings.iter().map(|finding| named(program, finding)).collect();
+    for (word, lines) in program.findings.difference(&findings) {
+        let _ = writeln!(fault, "not told: {word} at {lines:?}");
+    }
+    for (word, lines) in findings.difference(&program.findings) {
+        let _ = writeln!(fault, "told, but not marked: {word} at {lines:?}");
+    }
+    // A lock order is a prediction; by hand it counts as with other tools.
+    let counts = |word: &str| word != LOCK_ORDER || found == Found::ByHand;
+    let fails = !program.races.is_empty() || program.findings.iter().any(|(word, _)| counts(word));
+    let expected = if fails { RACES } else { 0 };
     if outcome.code != expected {
         let _ = writeln!(fault, "exit code {}, expected {expected}", outcome.code);
     }
     if fault.is_empty() {
         return Ok(());
     }
-    for race in &outcome.races {
-        let _ = writeln!(fault, "{race}");
+    for line in outcome.races.iter().chain(&outcome.findings) {
+        let _ = writeln!(fault, "{line}");
     }
     Err(format!("{}\n{fault}{}", program.path.display(), outcome.stderr))
+}
+
+/// A finding as its marks would name it: by the innermost frame in the program's own files, or those of its requests.
+fn named(program: &Program, finding: &Value) -> (String, BTreeSet<String>) {
+    let word = finding["sort"].as_str().or(finding["kind"].as_str()).unwrap_or_default().to_owned();
+    let line = |stack: &Value| {
+        let frame = own_frames(program, stack).next()?;
+        let file = base_name(frame["file"].as_str()?);
+        Some(format!("{file}:{}", frame["line"]))
+    };
+    let lines = if word == LOCK_ORDER {
+        let steps = finding["steps"].as_array().map(Vec::as_slice).unwrap_or_default();
+        steps.iter().filter(|step| step["what"] == "asked").filter_map(line).collect()
+    } else {
+        line(finding).into_iter().collect()
+    };
+    (word, lines)
 }
 
 fn pair(program: &Program, race: &Value) -> Pair {

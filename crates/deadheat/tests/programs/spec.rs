@@ -20,6 +20,9 @@
 //! share the file with its twin. `in f < g` behind the operation gives the functions of the
 //! access's stack that lie in the program's files, innermost first, all of them. `unmet N` in the
 //! place of `race N` marks two accesses that race but never stand side by side.
+//!
+//! `//~ finding N: WORD` marks a finding of that sort or kind (`double-lock`, `thread-leak`) where it is told; the marks of
+//! one number are the requests of one `lock-order`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -82,6 +85,8 @@ pub(crate) enum Found {
     Offline,
     /// While the program runs.
     Online,
+    /// By the program itself, when it is started by hand.
+    ByHand,
 }
 
 /// A program of the specification.
@@ -101,6 +106,8 @@ pub(crate) struct Program {
     pub(crate) parts: Vec<(Role, PathBuf)>,
     /// The races that must be told, and no others.
     pub(crate) races: BTreeSet<Pair>,
+    /// What else must be told, and nothing else: the word for it, and its lines as `FILE:LINE`.
+    pub(crate) findings: BTreeSet<(String, BTreeSet<String>)>,
     /// The races that no two threads can be made to meet in.
     pub(crate) unmet: BTreeSet<Pair>,
     /// The races that a run need not show.
@@ -147,6 +154,7 @@ impl Program {
             flags: Vec::new(),
             parts: Vec::new(),
             races: BTreeSet::new(),
+            findings: BTreeSet::new(),
             unmet: BTreeSet::new(),
             sometimes: BTreeSet::new(),
             stacks: BTreeMap::new(),
@@ -246,6 +254,7 @@ impl Program {
     /// The sides that are marked, by the number of the race.
     fn marks(&mut self) -> BTreeMap<Number, Vec<Side>> {
         let mut sides: BTreeMap<Number, Vec<Side>> = BTreeMap::new();
+        let mut findings: BTreeMap<(u32, String), BTreeSet<String>> = BTreeMap::new();
         let mut files = vec![self.path.clone()];
         if !self.is_twin() {
             files.extend(self.parts.iter().map(|(_, part)| part.clone()));
@@ -257,6 +266,10 @@ impl Program {
             for (line, text) in (1..).zip(text.lines()) {
                 let Some((_, marks)) = text.split_once("//~ ") else { continue };
                 for mark in marks.split(", ") {
+                    if let Some((number, word)) = parse_finding(mark) {
+                        findings.entry((number, word)).or_default().insert(format!("{file}:{line}"));
+                        continue;
+                    }
                     match parse_mark(mark) {
                         Some((number, operation, stack)) => {
                             let side = Side { file: file.clone(), line, operation: operation.to_owned() };
@@ -270,6 +283,7 @@ impl Program {
                 }
             }
         }
+        self.findings = findings.into_iter().map(|((_, word), lines)| (word, lines)).collect();
         sides
     }
 }
@@ -279,6 +293,12 @@ impl Program {
 struct Number {
     unmet: bool,
     number: u32,
+}
+
+/// Number and word of `finding N: WORD`.
+fn parse_finding(mark: &str) -> Option<(u32, String)> {
+    let (number, word) = mark.strip_prefix("finding ")?.split_once(": ")?;
+    Some((number.parse().ok()?, word.to_owned()))
 }
 
 /// Number, operation and stack of `race N: OPERATION [in f < g]`, or of `unmet N: …`.

@@ -167,6 +167,14 @@ fn operands(op: &Op, tables: &Tables, line: &mut String) {
         Op::Alloc { address, size, kind } | Op::Free { address, size, kind } => {
             let _ = write!(line, " {address:#x} {size} {}", block_word(kind));
         }
+        Op::Fault { object: at, fault } => {
+            if fault.is_of_lock() {
+                object(at, tables, line);
+            } else {
+                let _ = write!(line, " {at}");
+            }
+            let _ = write!(line, " {}", fault.name());
+        }
         Op::Begin | Op::End | Op::Branch | Op::Enter | Op::Exit | Op::HiddenBegin | Op::HiddenEnd => {}
     }
 }

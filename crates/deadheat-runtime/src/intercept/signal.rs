@@ -1,0 +1,146 @@
+//! Signal handlers: ours runs in the place of the program's and calls that, so that what a handler must not do is seen.
+//!
+//! Invariant: what the program asks of its handlers and their flags is answered as if ours were not there. A handler of ours that is left by a jump,
+//! or by a thread's end, leaves nothing behind but that the rest of a handler around it is not looked at.
+
+use core::ffi::{c_int, c_void};
+use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+
+use deadheat_core::event::{Fault, Op};
+
+use crate::cold::start::recording;
+use crate::hot::{log, thread};
+use crate::sys::c;
+
+const SIGNALS: usize = 65;
+const SIG_DFL: usize = 0;
+const SIG_IGN: usize = 1;
+const SIG_ERR: usize = usize::MAX;
+const SA_SIGINFO: c_int = 4;
+/// What a thread does brings these upon it, in the middle of what it does: its handler may do what the thread may.
+const SYNCHRONOUS: [c_int; 7] = [4, 5, 6, 7, 8, 11, 31];
+
+/// The C library's `struct sigaction`.
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct Action {
+    handler: usize,
+    mask: [u64; 16],
+    flags: c_int,
+    restorer: usize,
+}
+
+/// The program's handler of each signal, and the flags that it gave.
+static HANDLERS: [AtomicUsize; SIGNALS] = [const { AtomicUsize::new(SIG_DFL) }; SIGNALS];
+static FLAGS: [AtomicU32; SIGNALS] = [const { AtomicU32::new(0) }; SIGNALS];
+
+/// Our handler's address.
+fn ours() -> usize {
+    on_signal as *const () as usize
+}
+
+type Handler = unsafe extern "C" fn(c_int, *mut c_void, *mut c_void);
+
+/// The handler of all signals that the program has handlers for. The kernel gives all three arguments in any case.
+unsafe extern "C" fn on_signal(signal: c_int, about: *mut c_void, context: *mut c_void) {
+    let handler = HANDLERS[signal as usize % SIGNALS].load(Ordering::Acquire);
+    if handler <= SIG_IGN {
+        return;
+    }
+    // SAFETY: the program's handler; `errno` is the calling thread's.
+    unsafe {
+        let before = *c::__errno_location();
+        let call = core::mem::transmute::<usize, Handler>(handler);
+        let thread = thread::known();
+        if let Some(thread) = thread.filter(|_| !SYNCHRONOUS.contains(&signal)) {
+            let outer = ((*thread).signal, (*thread).handler_stack);
+            let here = 0u8;
+            ((*thread).signal, (*thread).handler_stack) = (signal as u32, &raw const here as u64);
+            call(signal, about, context);
+            ((*thread).signal, (*thread).handler_stack) = outer;
+        } else {
+            call(signal, about, context);
+        }
+        let after = *c::__errno_location();
+        if after != before && recording() {
+            // As if the call of the handler were the event: the first byte of it is told.
+            log::event(handler + 1, &Op::Fault { object: signal as u64, fault: Fault::SignalErrno });
+            *c::__errno_location() = after;
+        }
+    }
+}
+
+/// Gives a handler of the program's to a signal by `set`, which gets the one that is to be installed; `flags` are the program's. What was there before
+/// is given back, if ours is in its place.
+fn install(signal: c_int, handler: usize, flags: c_int, set: impl FnOnce(usize) -> bool) -> (usize, c_int) {
+    let at = signal as usize % SIGNALS;
+    let before = (HANDLERS[at].load(Ordering::Acquire), FLAGS[at].load(Ordering::Relaxed) as c_int);
+    let is_own = handler > SIG_IGN;
+    if is_own {
+        HANDLERS[at].store(handler, Ordering::Release);
+        FLAGS[at].store(flags as u32, Ordering::Relaxed);
+    }
+    if !set(if is_own { ours() } else { handler }) && is_own {
+        HANDLERS[at].store(before.0, Ordering::Release);
+        FLAGS[at].store(before.1 as u32, Ordering::Relaxed);
+    }
+    before
+}
+
+intercept! {
+    /// `sigaction`
+    fn dh_wrap_sigaction / sigaction(signal: c_int, action: *const c_void, old: *mut c_void) -> c_int; _pc {
+        type Real = unsafe extern "C" fn(c_int, *const c_void, *mut c_void) -> c_int;
+        let real = real!("sigaction", Real);
+        if !recording() || !(0..SIGNALS as c_int).contains(&signal) {
+            // SAFETY: passed on.
+            return unsafe { real(signal, action, old) };
+        }
+        // SAFETY: the program's actions, which the C library reads and writes in the same way.
+        unsafe {
+            let mut result = 0;
+            let before = if action.is_null() {
+                result = real(signal, action, old);
+                let at = signal as usize;
+                (HANDLERS[at].load(Ordering::Acquire), FLAGS[at].load(Ordering::Relaxed) as c_int)
+            } else {
+                let mut own = action.cast::<Action>().read();
+                install(signal, own.handler, own.flags, |handler| {
+                    if handler == ours() {
+                        own.flags |= SA_SIGINFO;
+                    }
+                    own.handler = handler;
+                    result = real(signal, (&raw const own).cast(), old);
+                    result == 0
+                })
+            };
+            if result == 0 && !old.is_null() {
+                let old = &mut *old.cast::<Action>();
+                if old.handler == ours() {
+                    old.handler = before.0;
+                    old.flags = old.flags & !SA_SIGINFO | before.1 & SA_SIGINFO;
+                }
+            }
+            result
+        }
+    }
+}
+
+intercept! {
+    /// `signal`
+    fn dh_wrap_signal / signal(number: c_int, handler: usize) -> usize; _pc {
+        type Real = unsafe extern "C" fn(c_int, usize) -> usize;
+        let real = real!("signal", Real);
+        if !recording() || !(0..SIGNALS as c_int).contains(&number) || handler == SIG_ERR {
+            // SAFETY: passed on.
+            return unsafe { real(number, handler) };
+        }
+        let mut result = SIG_ERR;
+        let before = install(number, handler, 0, |handler| {
+            // SAFETY: passed on.
+            result = unsafe { real(number, handler) };
+            result != SIG_ERR
+        });
+        if result == ours() { before.0 } else { result }
+    }
+}

@@ -1,0 +1,185 @@
+//! Locks that are asked for under others: each new nesting is put into its thread's stream once, as if the locks that are
+//! held were taken just now. From that the command line finds lock orders with the same analysis as from a recording.
+//!
+//! Cost: nothing but a look at the number of locks held for a lock that is taken alone; for one that is taken under others
+//! a hash of these, and a look into a table.
+//!
+//! Invariant: what is in a stream is true: while a lock is told as held it is.
+
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use deadheat_core::event::{LockMode, Op};
+use deadheat_core::race::HeldLock;
+
+use super::tree;
+use crate::hot::log;
+use crate::hot::thread::Thread;
+use crate::sys;
+
+/// Nestings and faults that are told apart; further ones are not told.
+const MOST: usize = 1 << 15;
+const TABLE: usize = 2 * MOST;
+
+/// The hashes of those that were told.
+static SEEN: [AtomicU64; TABLE] = [const { AtomicU64::new(0) }; TABLE];
+static COUNT: AtomicU32 = AtomicU32::new(0);
+
+/// Which addresses are told in nestings, by a hash: [`TOLD`], and how often a lock there was forgotten since.
+static LIVES: [AtomicU32; 1 << 12] = [const { AtomicU32::new(0) }; 1 << 12];
+const TOLD: u32 = 1 << 31;
+
+/// Whether a lock was asked for under one with a lower address ([`UPWARDS`]), and one with a higher.
+static ORDERS: AtomicU32 = AtomicU32::new(0);
+const UPWARDS: u32 = 1;
+const DOWNWARDS: u32 = 2;
+
+/// How many nestings are told, if there can be a cycle in them: some cycle's least lock is asked for under a greater one,
+/// and the greatest under a lesser one.
+pub(super) fn suspicious() -> u32 {
+    let both = ORDERS.load(Ordering::Relaxed) == UPWARDS | DOWNWARDS;
+    if both { COUNT.load(Ordering::Relaxed) } else { 0 }
+}
+
+/// In a forked child, which tells all anew.
+pub(super) fn forget_all() {
+    if COUNT.load(Ordering::Relaxed) == 0 {
+        return;
+    }
+    SEEN.iter().for_each(|seen| seen.store(0, Ordering::Relaxed));
+    COUNT.store(0, Ordering::Relaxed);
+    ORDERS.store(0, Ordering::Relaxed);
+}
+
+fn mix(hash: u64, word: u64) -> u64 {
+    (hash ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29)
+}
+
+fn life(lock: u64) -> &'static AtomicU32 {
+    &LIVES[(mix(0, lock) >> 40) as usize % LIVES.len()]
+}
+
+/// Whether what has this hash is told for the first time.
+pub(super) fn is_first(hash: u64) -> bool {
+    let hash = hash.max(1);
+    let mut at = hash as usize % TABLE;
+    loop {
+        match SEEN[at].load(Ordering::Relaxed) {
+            0 => {}
+            seen if seen == hash => return false,
+            _ => {
+                at = (at + 1) % TABLE;
+                continue;
+            }
+        }
+        if COUNT.load(Ordering::Relaxed) as usize >= MOST {
+            return false;
+        }
+        match SEEN[at].compare_exchange(0, hash, Ordering::Relaxed, Ordering::Relaxed) {
+            Ok(_) => {
+                COUNT.fetch_add(1, Ordering::Relaxed);
+                return true;
+            }
+            Err(_) => continue,
+        }
+    }
+}
+
+/// The hash of a fault at a place.
+pub(super) fn of_fault(pc: usize, object: u64, fault: u64) -> u64 {
+    mix(mix(mix(1, pc as u64), object), fault)
+}
+
+/// The thread asks for a lock.
+///
+/// # Safety
+/// `thread` is the calling thread's, and in no hook but this one.
+#[inline]
+pub(super) unsafe fn request(thread: *mut Thread, pc: usize, lock: u64, mode: LockMode) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let eye = &(*thread).eye;
+        if eye.held.is_empty() || eye.held.iter().any(|held| held.lock == lock) {
+            return;
+        }
+        let of = |hash, lock: u64, mode: LockMode| {
+            let life = life(lock).load(Ordering::Relaxed) & !TOLD;
+            mix(mix(hash, lock), u64::from(life) << 1 | mode as u64)
+        };
+        let who = mix(2, u64::from((*thread).id) << 32 | u64::from(eye.relations));
+        let hash = eye.held.iter().fold(who, |hash, held| of(hash, held.lock, held.mode));
+        if is_first(of(hash, lock, mode)) {
+            tell(thread, pc, lock, mode);
+        }
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe fn tell(thread: *mut Thread, pc: usize, lock: u64, mode: LockMode) {
+    let _quiet = sys::Quiet::new();
+    // SAFETY: the calling thread's own state, whose locks do not change meanwhile: no handler comes.
+    unsafe {
+        let eye = &raw const (*thread).eye;
+        let (held, taken) = (&*(*eye).held, &*(*eye).taken);
+        for (&HeldLock { lock: other, mode }, &node) in held.iter().zip(taken) {
+            tell_taken(thread, other, mode, node);
+            ORDERS.fetch_or(if other < lock { UPWARDS } else { DOWNWARDS }, Ordering::Relaxed);
+        }
+        life(lock).fetch_or(TOLD, Ordering::Relaxed);
+        log::tell_anew(thread, pc, &Op::Request { lock, mode });
+        for &HeldLock { lock, mode } in held.iter().rev() {
+            log::tell_anew(thread, pc, &Op::Release { lock, mode });
+        }
+    }
+}
+
+/// Tells that a lock which the thread holds was taken at a node of the tree of calls.
+unsafe fn tell_taken(thread: *mut Thread, lock: u64, mode: LockMode, node: u32) {
+    life(lock).fetch_or(TOLD, Ordering::Relaxed);
+    let mut calls = tree::calls(node);
+    let pc = calls.next().unwrap_or(0);
+    // SAFETY: the caller's promise.
+    unsafe { log::tell_from(thread, pc, calls, &Op::Acquire { lock, mode }) };
+}
+
+/// A fault is about to be told: if it is about a lock that the thread holds, where it was taken is told before it, and the
+/// result has to be given to [`after_fault`].
+///
+/// # Safety
+/// `thread` is the calling thread's, and in no hook but this one.
+pub(super) unsafe fn before_fault(thread: *mut Thread, lock: u64) -> Option<HeldLock> {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let eye = &(*thread).eye;
+        let at = eye.held.iter().position(|held| held.lock == lock)?;
+        let (held, node) = (eye.held[at], eye.taken[at]);
+        let _quiet = sys::Quiet::new();
+        tell_taken(thread, held.lock, held.mode, node);
+        Some(held)
+    }
+}
+
+/// The fault is told.
+///
+/// # Safety
+/// As for [`before_fault`].
+pub(super) unsafe fn after_fault(thread: *mut Thread, pc: usize, held: Option<HeldLock>) {
+    if let Some(HeldLock { lock, mode }) = held {
+        // SAFETY: the caller's promise.
+        unsafe { log::tell_anew(thread, pc, &Op::Release { lock, mode }) };
+    }
+}
+
+/// A lock's life ends: what is told of the next one there is another lock's.
+///
+/// # Safety
+/// `thread` is the calling thread's.
+#[inline]
+pub(super) unsafe fn forget(thread: *mut Thread, lock: u64) {
+    let life = life(lock);
+    if life.load(Ordering::Relaxed) & TOLD != 0 {
+        life.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: the caller's promise.
+        unsafe { log::tell_anew(thread, 0, &Op::Forget { object: lock }) };
+    }
+}

@@ -1,0 +1,11 @@
+// Who holds a read-write lock for writing cannot take it once more.
+#include <pthread.h>
+
+pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
+
+int main(void) {
+    pthread_rwlock_wrlock(&rwlock);
+    pthread_rwlock_wrlock(&rwlock); //~ finding 1: double-lock
+    pthread_rwlock_unlock(&rwlock);
+    return 0;
+}
