@@ -63,6 +63,8 @@ pub enum BlockKind {
     ThreadLocal = 3,
     /// No block, but bytes whose races the program declared benign for as long as they live.
     Benign = 4,
+    /// The notional cell of an open file descriptor.
+    Descriptor = 5,
 }
 
 impl LockMode {
@@ -87,6 +89,7 @@ impl BlockKind {
             2 => Some(BlockKind::Stack),
             3 => Some(BlockKind::ThreadLocal),
             4 => Some(BlockKind::Benign),
+            5 => Some(BlockKind::Descriptor),
             _ => None,
         }
     }

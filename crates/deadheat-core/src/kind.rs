@@ -281,6 +281,8 @@ impl Kind {
                 3 => Via::MemoryFunction,
                 4 => Via::System,
                 5 => Via::Free,
+                6 => Via::Object,
+                7 => Via::Birth,
                 _ => return None,
             };
             (None, via)
@@ -322,7 +324,7 @@ const fn unpack_sync(number: u16, address: u64, extra: u64) -> Option<Op> {
             Op::Arrive { barrier: address, count: extra as u32 }
         }
         SYNC_LEAVE => Op::Leave { barrier: address },
-        SYNC_ALLOC..=68 | SYNC_FREE..=76 => {
+        SYNC_ALLOC..=69 | SYNC_FREE..=77 => {
             let Some(kind) = BlockKind::from_number(low as u32) else { return None };
             if number < SYNC_FREE {
                 Op::Alloc { address, size: extra, kind }

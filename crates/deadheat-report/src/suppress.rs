@@ -268,6 +268,7 @@ fn location_matches(pattern: &Pattern, location: &Location) -> bool {
         | Location::Heap { .. }
         | Location::Stack { .. }
         | Location::Mapping { .. }
+        | Location::Descriptor { .. }
         | Location::Unknown => false,
     }
 }

@@ -351,7 +351,7 @@ impl Hb {
         match kind {
             BlockKind::Benign => {}
             BlockKind::Heap => self.blocks.lived(address, end, clear),
-            BlockKind::Mapping | BlockKind::Stack | BlockKind::ThreadLocal => clear(address, end),
+            BlockKind::Mapping | BlockKind::Stack | BlockKind::ThreadLocal | BlockKind::Descriptor => clear(address, end),
         }
         self.blocks.insert(Block { address, size, kind, thread, place, stack });
         if kind != BlockKind::Benign {
@@ -372,6 +372,10 @@ impl Hb {
         self.counts.accesses += 1;
         self.judge(row, event, &access, sink);
         self.blocks.remove(address, size, kind);
+        if kind == BlockKind::Descriptor {
+            // The next file with this number may be opened unseen.
+            self.shadow.clear(address, access.end(), &mut self.crowds);
+        }
     }
 }
 

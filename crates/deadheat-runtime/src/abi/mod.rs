@@ -4,4 +4,7 @@ mod access;
 pub(crate) mod annotate;
 mod announce;
 mod atomic;
+mod java;
 mod memory;
+mod plain;
+mod unseen;

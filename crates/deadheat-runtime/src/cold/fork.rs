@@ -43,6 +43,22 @@ pub(crate) fn register() {
 /// The process that forks.
 static PARENT: AtomicU32 = AtomicU32::new(0);
 
+/// The program is about to fork by a system call of its own, so that nobody calls the functions of [`register`].
+pub(crate) fn before_bare() {
+    if start::recording() {
+        // SAFETY: nothing is asked of the caller.
+        unsafe { before() };
+    }
+}
+
+/// The program has forked by a system call of its own.
+pub(crate) fn after_bare(in_child: bool) {
+    if start::recording() {
+        // SAFETY: the calling thread has taken the locks.
+        unsafe { if in_child { after_in_child() } else { after() } };
+    }
+}
+
 unsafe extern "C" fn before() {
     lock();
     online::lock_for_fork();

@@ -393,7 +393,7 @@ unsafe fn born(thread: *mut Thread, pc: usize, owner: (u32, bool), what: (u64, u
         let fresh = kind != BlockKind::Heap;
         shadow::clear(address as usize, size as usize, fresh, &mut (*thread).eye.blocks);
         match kind {
-            BlockKind::Heap | BlockKind::Mapping => {
+            BlockKind::Heap | BlockKind::Mapping | BlockKind::Descriptor => {
                 let node = tree::child(Eye::node(thread), pc as u64);
                 let (address, size, kind) = (address as usize, size as usize, kind as u32);
                 shadow::note(&shadow::Noted { address, size, kind, node, thread: owner.0 });
@@ -417,12 +417,17 @@ unsafe fn died(thread: *mut Thread, pc: usize, what: (u64, u64, BlockKind)) {
     let access = Access { address, size, mode: Mode::Write, atomic: None, via: Via::Free };
     // SAFETY: the calling thread's own state.
     unsafe {
-        if kind != BlockKind::Mapping {
-            return judge(thread, &access, pc as u64);
+        if kind == BlockKind::Mapping {
+            shadow::touched(address as usize, size as usize, |start, size| {
+                judge_part(thread, &access, (start, start + size), pc as u64);
+            });
+        } else {
+            judge(thread, &access, pc as u64);
         }
-        shadow::touched(address as usize, size as usize, |start, size| {
-            judge_part(thread, &access, (start, start + size), pc as u64);
-        });
+        // The next file with a descriptor's number may be opened unseen.
+        if !matches!(kind, BlockKind::Mapping | BlockKind::Descriptor) {
+            return;
+        }
         let outer = (*thread).busy;
         (*thread).busy = outer.max(JUDGING);
         compiler_fence(Ordering::SeqCst);

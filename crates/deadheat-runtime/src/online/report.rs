@@ -345,8 +345,7 @@ fn key(earlier: &Side<'_>, later: &Side<'_>) -> u64 {
 fn block_of(address: u64) -> Option<(BlockKind, Noted)> {
     slots::storage_of(address).or_else(|| {
         let noted = shadow::noted_around(address as usize)?;
-        let kind = if noted.kind == BlockKind::Heap as u32 { BlockKind::Heap } else { BlockKind::Mapping };
-        Some((kind, noted))
+        Some((BlockKind::from_number(noted.kind)?, noted))
     })
 }
 

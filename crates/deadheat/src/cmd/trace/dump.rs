@@ -183,6 +183,8 @@ fn access_operands(access: &Access, tables: &Tables, line: &mut String) {
         Via::MemoryFunction => " memory-function",
         Via::System => " system",
         Via::Free => " free",
+        Via::Object => " object",
+        Via::Birth => " birth",
     };
     line.push_str(via);
     if let Some(name) = tables.names.get(access.address) {
@@ -241,5 +243,6 @@ fn block_word(kind: BlockKind) -> &'static str {
         BlockKind::Stack => "stack",
         BlockKind::ThreadLocal => "thread-local",
         BlockKind::Benign => "benign",
+        BlockKind::Descriptor => "descriptor",
     }
 }
