@@ -4,7 +4,7 @@ use core::ffi::{c_int, c_void};
 
 use deadheat_core::event::LockMode::{self, Read, Write};
 
-use super::mutex::{forget, lock, taken, try_once, unlock};
+use super::mutex::{lock, renew, taken, try_once, unlock};
 use crate::cold::start::recording;
 
 type Lock = unsafe extern "C" fn(*mut c_void) -> c_int;
@@ -26,7 +26,7 @@ intercept! {
         rwlock: *mut c_void, attributes: *const c_void,
     ) -> c_int; pc {
         // SAFETY: passed on.
-        forget(pc, rwlock, || unsafe { real!("pthread_rwlock_init", LockUntil)(rwlock, attributes) })
+        renew(pc, rwlock, || unsafe { real!("pthread_rwlock_init", LockUntil)(rwlock, attributes) })
     }
 }
 
@@ -34,7 +34,7 @@ intercept! {
     /// `pthread_rwlock_destroy`
     fn dh_wrap_pthread_rwlock_destroy / pthread_rwlock_destroy(rwlock: *mut c_void) -> c_int; pc {
         // SAFETY: passed on.
-        forget(pc, rwlock, || unsafe { real!("pthread_rwlock_destroy", Lock)(rwlock) })
+        renew(pc, rwlock, || unsafe { real!("pthread_rwlock_destroy", Lock)(rwlock) })
     }
 }
 

@@ -225,6 +225,10 @@ pub(crate) fn noted_at(address: usize) -> Option<Noted> {
 /// The block, live or freed, that holds an address. Looks back a long way: for reports.
 pub(crate) fn noted_around(address: usize) -> Option<Noted> {
     const FARTHEST: usize = 1 << 30;
+    if address >> REGION_LOG2 >= REGIONS {
+        // A lock that is known by a name, not by its place.
+        return None;
+    }
     let mut at = address & !(META_GRANULE - 1);
     let stop = at.saturating_sub(FARTHEST);
     while at > stop {
