@@ -109,7 +109,8 @@ pub enum Via {
     /// The use of a lock, condition variable, barrier or file descriptor as the thing in memory that it is: a read, or
     /// a write where it is made or destroyed.
     Object = 6,
-    /// The birth of a block on the heap or of a mapping: a write to its first bytes.
+    /// The birth of a block on the heap or of a mapping: a write to its first bytes. Always a range. Later accesses of
+    /// its thread are told from it.
     Birth = 7,
 }
 

@@ -191,8 +191,8 @@ impl Kind {
         match (access.atomic, log2) {
             (Some(order), Some(log2)) => Some((Kind::atomic(log2, access.mode, order), access.address, 0)),
             (Some(_), None) => None,
-            (None, Some(log2)) => Some((Kind::plain(log2, access.mode, access.via), access.address, 0)),
-            (None, None) => Some((Kind::range(access.mode, access.via), access.address, access.size)),
+            (None, Some(log2)) if !matches!(access.via, Via::Birth) => Some((Kind::plain(log2, access.mode, access.via), access.address, 0)),
+            (None, _) => Some((Kind::range(access.mode, access.via), access.address, access.size)),
         }
     }
 
@@ -282,7 +282,7 @@ impl Kind {
                 4 => Via::System,
                 5 => Via::Free,
                 6 => Via::Object,
-                7 => Via::Birth,
+                7 if matches!(class, Class::Range) => Via::Birth,
                 _ => return None,
             };
             (None, via)

@@ -15,8 +15,15 @@ pub const PATH_MARK: [u8; 40] = *b"deadheat: where the command line lies: \0";
 pub const PATH_ROOM: usize = 4096;
 
 /// Options that mean something here.
-pub const HEEDED: [&str; 6] =
-    ["exitcode", "format", "halt_on_error", "log_path", "report_bugs", "suppressions"];
+pub const HEEDED: [&str; 7] = [
+    "exitcode",
+    "format",
+    "halt_on_error",
+    "ignore_noninstrumented_modules",
+    "log_path",
+    "report_bugs",
+    "suppressions",
+];
 
 /// Options that ThreadSanitizer knows, and that change nothing here.
 const ACCEPTED: &str = " abort_on_error allocator_may_return_null allocator_release_to_os_interval_ms allow_addr2line \
@@ -27,7 +34,7 @@ const ACCEPTED: &str = " abort_on_error allocator_may_return_null allocator_rele
     external_symbolizer_path fast_unwind_on_check fast_unwind_on_fatal fast_unwind_on_malloc flush_memory_ms \
     flush_symbolizer_ms force_background_thread force_seq_cst_atomics full_address_space handle_abort handle_ioctl \
     handle_segv handle_sigbus handle_sigfpe handle_sigill handle_sigtrap hard_rss_limit_mb heap_profile help \
-    history_size html_cov_report ignore_interceptors_accesses ignore_noninstrumented_modules include \
+    history_size html_cov_report ignore_interceptors_accesses include \
     include_if_exists intercept_intrin intercept_memcmp intercept_memmem intercept_send intercept_stat \
     intercept_strchr intercept_strcmp intercept_strlen intercept_strndup intercept_strpbrk intercept_strspn \
     intercept_strstr intercept_strtok intercept_tls_get_addr io_sync leak_check_at_exit legacy_pthread_cond \

@@ -309,7 +309,12 @@ impl Hb {
         let row = self.order.threads.acting(event.thread);
         match event.op {
             Op::Access(access) => match access.atomic {
-                None => self.judge(row, event, &access, sink),
+                None => {
+                    self.judge(row, event, &access, sink);
+                    if access.via == Via::Birth {
+                        self.order.threads.publish(row);
+                    }
+                }
                 Some(order) => {
                     self.order.atomic_learns(row, &access, order);
                     if self.all_pairs || !self.quick_atomic(row, event, &access) {

@@ -9,6 +9,7 @@ use super::{block, byhand, modules, start, threads};
 use crate::gate;
 use crate::hot::atomic;
 use crate::hot::thread::{UNWATCHED, current, internal};
+use crate::intercept;
 use crate::online;
 use crate::sys::{self, c};
 
@@ -80,6 +81,7 @@ unsafe extern "C" fn after_in_child() {
 }
 
 fn lock() {
+    intercept::lock_for_fork();
     threads::lock_for_fork();
     modules::lock_for_fork();
     block::lock_for_fork();
@@ -91,6 +93,7 @@ fn unlock() {
     block::unlock_after_fork();
     modules::unlock_after_fork();
     threads::unlock_after_fork();
+    intercept::unlock_after_fork();
 }
 
 fn in_child(thread: *mut crate::hot::thread::Thread, parent: u32) {

@@ -327,6 +327,7 @@ unsafe extern "C" fn destroyed(value: *mut c_void) {
             let kind = SyncKind::Annotation;
             log::event_of(thread, 0, &Op::Signal { object: owner_death(), kind });
         }
+        (*thread).freed.leave();
         log::event_of(thread, 0, &Op::End);
         sys::machine::set_thread_word(UNWATCHED);
         recycle(thread);

@@ -95,6 +95,8 @@ pub(crate) struct Thread {
     pub(crate) once: (usize, usize),
     /// Next in a list of unused ones.
     pub(crate) next: *mut Thread,
+    /// Blocks that it freed and that are not given back yet.
+    pub(crate) freed: crate::intercept::Freed,
     /// What the online detector knows of the thread.
     pub(crate) eye: crate::online::Eye,
     /// What the gate knows of the thread.

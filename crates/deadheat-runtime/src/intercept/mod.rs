@@ -45,3 +45,5 @@ mod syscall;
 mod thread;
 mod touch;
 mod wide;
+
+pub(crate) use heap::{BORN, Freed, lock_for_fork, unlock_after_fork};

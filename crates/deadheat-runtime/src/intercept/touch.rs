@@ -15,7 +15,7 @@ use crate::hot::log;
 /// locks is its own business. There the runtime is linked behind the program's objects and in
 /// front of the C library; if it is not, nothing is left out.
 #[inline(always)]
-fn from_program(pc: usize) -> bool {
+pub(super) fn from_program(pc: usize) -> bool {
     let end = behind_program as *const () as usize;
     weak_address!("__real_memcpy") == 0 || pc < end || weak_address!("main") > end
 }

@@ -47,14 +47,29 @@ pub(crate) struct Eye {
     pub(crate) nodes: *mut u32,
 }
 
+/// From one moment to the next. The number between is that of the births of the later one ([`is_birth`]): so a block's
+/// birth is no access of its thread's that would stand for later ones.
+const STEP: u64 = 2;
+
+/// Whether the word is of a block's birth, and not of an access.
+pub(super) const fn is_birth(word: u64) -> bool {
+    word::clock(word) % STEP != 0
+}
+
 /// In no cell: neither an access nor a link.
 const OUT: u64 = word::SEALED | word::BYTES;
 
 impl Eye {
-    /// The clock of the present moment.
+    /// The clock of the present moment: an even number.
     #[inline(always)]
     pub(super) fn now(&self) -> u64 {
-        self.clock.get(self.slot) + 1
+        self.clock.get(self.slot) + STEP
+    }
+
+    /// The clock of the blocks that are born in the present moment: before its accesses, behind all that was published.
+    pub(super) fn birth(&mut self) -> u64 {
+        self.changed = true;
+        self.now() - 1
     }
 
     /// Whether the present moment has an access, or the thread learned something in it.
@@ -88,7 +103,7 @@ impl Eye {
     /// Gives a thread that knows `self.clock` a slot.
     pub(super) fn settle(&mut self, thread: *mut Thread, id: u32) {
         let (slot, clock) = slots::take(thread, id, &self.clock);
-        slots::alone_with(|| self.clock.set(slot, clock - 1));
+        slots::alone_with(|| self.clock.set(slot, clock - STEP));
         self.slot = slot;
         self.history = slots::history(slot);
         self.version = u64::from(id) << 32;
@@ -99,7 +114,7 @@ impl Eye {
     /// The clock of the slot is used up: the thread goes on in another.
     #[cold]
     pub(super) fn move_on(&mut self, thread: *mut Thread, id: u32) {
-        if self.now() >= LAST_CLOCK {
+        if self.now() + STEP > LAST_CLOCK {
             self.settle(thread, id);
         }
     }

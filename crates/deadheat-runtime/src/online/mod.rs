@@ -294,6 +294,7 @@ pub(crate) unsafe fn event(thread: *mut Thread, pc: usize, op: &Op) {
         }
         let owner = (id, (*thread).busy == 0);
         match *op {
+            Op::Access(Access { address, size, via: Via::Birth, .. }) => birth(thread, address, size),
             Op::Access(access) => judge(thread, &access, pc as u64),
             Op::Fence(order) => ordering(thread, |eye| eye.fence(order)),
             Op::Acquire { lock, mode } => ordering(thread, |eye| eye.acquire(owner, lock, mode)),
@@ -403,6 +404,25 @@ unsafe fn born(thread: *mut Thread, pc: usize, owner: (u32, bool), what: (u64, u
         }
         compiler_fence(Ordering::SeqCst);
         (*thread).busy = outer;
+    }
+}
+
+/// The birth of a block, whose cells are clear, is a write to its first bytes.
+unsafe fn birth(thread: *mut Thread, address: u64, size: u64) {
+    // SAFETY: the calling thread's own state.
+    unsafe {
+        if (*thread).ignore_writes != 0 || (*thread).busy != 0 {
+            return;
+        }
+        let moment = word::moment((*thread).eye.slot, (*thread).eye.birth()) | WRITE;
+        let (mut at, end) = (address as usize, address.saturating_add(size) as usize);
+        while at < end {
+            let Some(cell) = shadow::cell(at) else { return };
+            if cell[0].load(Ordering::Relaxed) == 0 {
+                cell[0].store(moment, Ordering::Relaxed);
+            }
+            at += GRANULE;
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use deadheat_core::event::BlockKind;
 use deadheat_core::race::HeldLock;
 use deadheat_core::wire::{block as wire_block, flag, race};
 
-use super::eye::Eye;
+use super::eye::{Eye, is_birth};
 use super::history::{Site, Wanted};
 use super::list::List;
 use super::shadow::{self, Noted};
@@ -21,6 +21,7 @@ use crate::cold::block::{self, Label};
 use crate::cold::byhand;
 use crate::cold::lock::Lock;
 use crate::hot::thread::Thread;
+use crate::intercept::BORN;
 
 /// Calls that are written of a stack: the innermost.
 const MOST_CALLS: usize = 1024;
@@ -165,6 +166,13 @@ pub(crate) unsafe fn found(thread: *mut Thread, mine: Mine<'_>, other: u64) {
     // SAFETY: histories stay mapped.
     let history = unsafe { &*history };
     let clock = word::clock(other);
+    if is_birth(other) {
+        if let Some(earlier) = birth(start, clock) {
+            with(|inner| inner.race(&earlier, &later, start));
+            byhand::halt();
+        }
+        return;
+    }
     let (writes, atomic) = (other & word::WRITE != 0, other & word::ATOMIC != 0);
     let site = history.find(&Wanted { clock, writes, atomic, start, end });
     let Some(owner) = history.owner(clock) else { return };
@@ -185,6 +193,17 @@ pub(crate) unsafe fn found(thread: *mut Thread, mine: Mine<'_>, other: u64) {
         site.locks.drop_all();
     }
     byhand::halt();
+}
+
+/// The birth of the block that holds an address.
+fn birth(address: u64, clock: u64) -> Option<Side<'static>> {
+    use deadheat_core::access::{Mode, Via};
+    let (_, Noted { address, size, node, thread, .. }) = block_of(address)?;
+    let size = (size as u64).min(BORN);
+    let access =
+        Access { address: address as u64, size, mode: Mode::Write, atomic: None, via: Via::Birth };
+    let (pc, node) = (tree::calls(node).next().unwrap_or(0), tree::parent(node));
+    Some(Side { thread, clock, known: true, access, pc, node, locks: &[] })
 }
 
 /// What a word says of its access.

@@ -75,7 +75,7 @@ pub(crate) fn take(thread: *mut Thread, id: u32, known: &Clock) -> (u32, u64) {
 }
 
 impl Inner {
-    /// A slot that a thread which knows `known` can go on with, or a fresh one; and its next clock.
+    /// A slot that a thread which knows `known` can go on with, or a fresh one; and its next clock, an even number.
     fn choose(&mut self, known: &Clock) -> (u32, u64) {
         let inner = self;
         let from = inner.retired.len().saturating_sub(LOOKED_AT);
@@ -85,20 +85,20 @@ impl Inner {
         });
         if let Some(at) = reusable {
             let (slot, last) = inner.retired.swap_remove(at);
-            return (slot, last + 1);
+            return (slot, last + 2);
         }
         if inner.count == LAST_SLOT {
             crate::cold::fault(b"deadheat: more than 65533 threads at once; the program is stopped\n");
         }
         inner.count += 1;
-        (inner.count, 1)
+        (inner.count, 2)
     }
 }
 
 /// A slot's thread ended at its clock `last`.
 pub(crate) fn give(slot: u32, last: u64) {
     SLOTS.lock.with(|| ROWS[slot as usize].thread.store(null_mut(), Ordering::Release));
-    if last >= LAST_CLOCK - 1 {
+    if last >= LAST_CLOCK - 2 {
         return;
     }
     SLOTS.lock.with(|| {

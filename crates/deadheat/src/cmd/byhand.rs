@@ -46,7 +46,8 @@ pub(crate) fn run(args: &Args, common: &Common) -> Result<Exit, Failure> {
     let suppressions = path("suppressions").and_then(|path| readable(path, args.process));
     let own = args.suppressions.to_string_lossy().into_owned();
     let telling = Telling::by_hand(format, output, suppressions, own);
-    match tell::by_hand(&args.trace, &telling, common)? {
+    let everywhere = value("ignore_noninstrumented_modules").and_then(options::yes) != Some(true);
+    match tell::by_hand(&args.trace, everywhere, &telling, common)? {
         Exit::Races => Ok(Exit::Program(options::exit_code(&texts))),
         other => Ok(other),
     }

@@ -9,7 +9,7 @@ pub(crate) mod owner;
 pub(crate) mod resolve;
 mod together;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -163,14 +163,40 @@ pub(crate) fn traces(
 }
 
 /// Tells the trace of a program that was started by hand, which nobody keeps. The code is 66 or 0.
-pub(crate) fn by_hand(trace: &Path, telling: &Telling, common: &Common) -> Result<Exit, Failure> {
+/// What libraries that are not instrumented call for themselves is told if `everywhere`.
+pub(crate) fn by_hand(
+    trace: &Path,
+    everywhere: bool,
+    telling: &Telling,
+    common: &Common,
+) -> Result<Exit, Failure> {
     let judging = Judging { by: vec!["hb".to_owned()], all_pairs: false };
     tell(&[trace.to_owned()], &judging, telling, common, |mut reports| {
         reports.iter_mut().for_each(|report| report.run.trace = None);
+        if !everywhere {
+            reports.iter_mut().for_each(leave_out_libraries);
+        }
         // What is suppressed altogether is not worth a word.
         reports.retain(|report| !report.races.is_empty());
         reports
     })
+}
+
+/// Takes out the races with an access that a function of the C library made for a module which is not instrumented.
+fn leave_out_libraries(report: &mut Report) {
+    let name = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
+    let modules = report.run.modules.iter().filter(|module| !is_instrumented(Path::new(&module.path)));
+    let unseen: HashSet<String> = modules.map(|module| name(&module.path)).collect();
+    report.races.retain(|race| {
+        let mut innermost = race.accesses.iter().filter_map(|access| access.frames.first()?.module.as_ref());
+        !innermost.any(|module| unseen.contains(module))
+    });
+}
+
+/// Whether a module names a hook; one that cannot be read counts as if it did.
+fn is_instrumented(path: &Path) -> bool {
+    const HOOK: &[u8] = b"__tsan_func_entry";
+    std::fs::read(path).map_or(true, |bytes| bytes.windows(HOOK.len()).any(|part| part == HOOK))
 }
 
 /// Judges the traces of the processes that a command started, and tells them as one. The code is 66 or 0.
