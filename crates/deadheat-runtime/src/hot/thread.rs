@@ -118,6 +118,8 @@ pub(crate) struct Spin {
     /// Where the repeat record behind it begins, or null.
     pub(crate) repeat: *mut u8,
     pub(crate) times: u32,
+    /// While races are looked for: the moment of the load.
+    pub(crate) moment: u64,
 }
 
 /// The calling thread if it is watched. Attaches it if it is not known yet.

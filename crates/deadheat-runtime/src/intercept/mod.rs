@@ -21,6 +21,7 @@ macro_rules! intercept {
 }
 
 mod barrier;
+mod clone;
 mod condition;
 mod container;
 mod descriptor;

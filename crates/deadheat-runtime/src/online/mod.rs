@@ -437,7 +437,7 @@ unsafe fn died(thread: *mut Thread, pc: usize, what: (u64, u64, BlockKind)) {
     let access = Access { address, size, mode: Mode::Write, atomic: None, via: Via::Free };
     // SAFETY: the calling thread's own state.
     unsafe {
-        if kind == BlockKind::Mapping {
+        if kind == BlockKind::Mapping || size >= shadow::LARGE as u64 {
             shadow::touched(address as usize, size as usize, |start, size| {
                 judge_part(thread, &access, (start, start + size), pc as u64);
             });

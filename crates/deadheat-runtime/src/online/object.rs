@@ -166,14 +166,20 @@ unsafe fn make<'a>(address: u64, family: Family) -> &'a mut Object {
 /// # Safety
 /// The address's stripe is held.
 pub(crate) unsafe fn remove(address: u64, which: impl Fn(Family) -> bool) {
-    // SAFETY: the caller's promise; what is taken out is nobody's.
+    // SAFETY: the caller's promise.
+    unsafe { take_out(address, |its, family| its == address && which(family)) };
+}
+
+/// Takes out the objects of the stripe of `at` that `which` names.
+unsafe fn take_out(at: u64, which: impl Fn(u64, Family) -> bool) {
+    // SAFETY: the caller holds the stripe; what is taken out is nobody's.
     unsafe {
-        let mut link = BUCKETS[stripe(address as usize)].0.get();
+        let mut link = BUCKETS[stripe(at as usize)].0.get();
         while !(*link).is_null() {
             let object = *link;
-            if (*object).address == address && which((*object).family) {
+            if which((*object).address, (*object).family) {
                 *link = (*object).next;
-                on_page(address).fetch_sub(1, Ordering::Relaxed);
+                on_page((*object).address).fetch_sub(1, Ordering::Relaxed);
                 drop_object(object);
             } else {
                 link = &raw mut (*object).next;
@@ -197,8 +203,12 @@ unsafe fn drop_object(object: *mut Object) {
     }
 }
 
-/// Calls `each` with every address in a range that may hold an object.
+/// Calls `each` with every address in a range that may hold an object, or of which another one in the range that shares
+/// its stripe may.
 pub(crate) fn in_range(start: u64, end: u64, mut each: impl FnMut(u64)) {
+    if end.saturating_sub(start) >> PAGE_LOG2 >= ON_PAGES.len() as u64 {
+        return in_page(start, start + ((STRIPES as u64) << 4), &mut each);
+    }
     let mut at = start;
     while at < end {
         let next = ((at >> PAGE_LOG2) + 1) << PAGE_LOG2;
@@ -221,31 +231,13 @@ fn in_page(start: u64, end: u64, each: &mut impl FnMut(u64)) {
     }
 }
 
-/// Takes out all objects whose addresses are in a range that is within 16 bytes from `at`, and in `start..end`.
+/// Takes out all objects in `start..end` that share the stripe of `at`.
 ///
 /// # Safety
-/// The stripe of `at` is held.
+/// That stripe is held.
 pub(crate) unsafe fn remove_near(at: u64, start: u64, end: u64) {
-    for address in at.max(start)..(at + 16).min(end) {
-        // SAFETY: these addresses share the stripe.
-        unsafe {
-            if has(address) {
-                remove(address, |family| family != Family::Thread);
-            }
-        }
-    }
-}
-
-unsafe fn has(address: u64) -> bool {
-    // SAFETY: the caller holds the stripe.
+    // SAFETY: the caller's promise.
     unsafe {
-        let mut at = *BUCKETS[stripe(address as usize)].0.get();
-        while !at.is_null() {
-            if (*at).address == address {
-                return true;
-            }
-            at = (*at).next;
-        }
+        take_out(at, |address, family| (start..end).contains(&address) && family != Family::Thread);
     }
-    false
 }

@@ -62,6 +62,8 @@ fn map(base: &AtomicUsize, from: usize, size: usize) -> usize {
 
 /// Above this size clearing by pages is quicker than by stores.
 const BY_PAGES: usize = 8 << 20;
+/// Above this size it pays to ask the system which cells were touched at all.
+pub(crate) const LARGE: usize = 256 << 10;
 const PAGE: usize = 4096;
 
 /// The bytes have a new life, without a past. `fresh` if they come straight from the system.
@@ -71,6 +73,12 @@ const PAGE: usize = 4096;
 pub(crate) unsafe fn clear(start: usize, size: usize, fresh: bool, blocks: &mut Blocks) {
     let end = start.saturating_add(size).min(1 << 47);
     let by_pages = fresh || size >= BY_PAGES;
+    if size >= LARGE && !by_pages {
+        return touched(start, size, |start, size| {
+            // SAFETY: passed on; a part is not large.
+            unsafe { clear(start, size, fresh, blocks) };
+        });
+    }
     let mut at = start & !(GRANULE - 1);
     while at < end {
         let next = ((at | (REGION - 1)) + 1).min(end);
@@ -185,6 +193,10 @@ pub(crate) unsafe fn note(noted: &Noted) {
     unsafe {
         let mut at = noted.address + 2 * META_GRANULE;
         while at < noted.address + noted.size.min(BY_PAGES) {
+            if META.get(at >> REGION_LOG2).is_none_or(|base| base.load(Ordering::Relaxed) == 0) {
+                at = (at | (REGION - 1)) + 1;
+                continue;
+            }
             if let Some(word) = meta(at, false)
                 && (*word).load(Ordering::Relaxed) != 0
             {
