@@ -39,6 +39,7 @@ mod open;
 mod operator_new;
 mod rwlock;
 mod semaphore;
+mod signal;
 mod socket;
 mod stream;
 mod string;
