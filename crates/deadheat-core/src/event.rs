@@ -47,6 +47,8 @@ pub enum SyncKind {
     /// An order that the program announced (`__tsan_release`, `ANNOTATE_HAPPENS_BEFORE`, …), or
     /// that an imported trace states.
     Annotation = 4,
+    /// No object: all that any thread did so far (before a virtual machine runs the finalizer of what nobody uses).
+    Everything = 5,
 }
 
 /// What kind of memory a block is.

@@ -191,7 +191,9 @@ impl Kind {
         match (access.atomic, log2) {
             (Some(order), Some(log2)) => Some((Kind::atomic(log2, access.mode, order), access.address, 0)),
             (Some(_), None) => None,
-            (None, Some(log2)) if !matches!(access.via, Via::Birth) => Some((Kind::plain(log2, access.mode, access.via), access.address, 0)),
+            (None, Some(log2)) if !matches!(access.via, Via::Birth) => {
+                Some((Kind::plain(log2, access.mode, access.via), access.address, 0))
+            }
             (None, _) => Some((Kind::range(access.mode, access.via), access.address, access.size)),
         }
     }
@@ -351,6 +353,7 @@ const fn sync_kind(low: u16) -> Option<SyncKind> {
         2 => SyncKind::Semaphore,
         3 => SyncKind::Once,
         4 => SyncKind::Annotation,
+        5 => SyncKind::Everything,
         _ => return None,
     })
 }

@@ -230,7 +230,15 @@ mod tests {
     #[test]
     fn a_form_tells_all_of_a_plain_access() {
         for mode in [Mode::Read, Mode::Write, Mode::ReadWrite] {
-            for via in [Via::Code, Via::Volatile, Via::Vptr, Via::MemoryFunction, Via::System, Via::Free, Via::Object] {
+            for via in [
+                Via::Code,
+                Via::Volatile,
+                Via::Vptr,
+                Via::MemoryFunction,
+                Via::System,
+                Via::Free,
+                Via::Object,
+            ] {
                 for size in [1, 2, 4, 8, 16] {
                     let access = Access { address: 3, size, mode, atomic: None, via };
                     let form = Form::of(&access).unwrap();

@@ -255,7 +255,10 @@ fn frame_matches(pattern: &Pattern, frame: &Frame) -> bool {
 
 fn module_matches(pattern: &Pattern, frame: &Frame) -> bool {
     // A pattern may begin with the stroke before the name.
-    frame.module.as_deref().is_some_and(|module| pattern.matches(&format!("/{module}")) || pattern.matches(module))
+    frame
+        .module
+        .as_deref()
+        .is_some_and(|module| pattern.matches(&format!("/{module}")) || pattern.matches(module))
 }
 
 fn location_matches(pattern: &Pattern, location: &Location) -> bool {

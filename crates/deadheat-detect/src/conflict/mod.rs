@@ -279,7 +279,9 @@ impl Conflict {
         match kind {
             BlockKind::Benign => {}
             BlockKind::Heap => self.blocks.lived(address, end, |from, to| self.shadow.clear(from, to)),
-            BlockKind::Mapping | BlockKind::Stack | BlockKind::ThreadLocal | BlockKind::Descriptor => self.shadow.clear(address, end),
+            BlockKind::Mapping | BlockKind::Stack | BlockKind::ThreadLocal | BlockKind::Descriptor => {
+                self.shadow.clear(address, end)
+            }
         }
         self.blocks.insert(Block { address, size, kind, thread, place, stack });
         if kind != BlockKind::Benign {

@@ -356,7 +356,9 @@ impl Hb {
         match kind {
             BlockKind::Benign => {}
             BlockKind::Heap => self.blocks.lived(address, end, clear),
-            BlockKind::Mapping | BlockKind::Stack | BlockKind::ThreadLocal | BlockKind::Descriptor => clear(address, end),
+            BlockKind::Mapping | BlockKind::Stack | BlockKind::ThreadLocal | BlockKind::Descriptor => {
+                clear(address, end)
+            }
         }
         self.blocks.insert(Block { address, size, kind, thread, place, stack });
         if kind != BlockKind::Benign {

@@ -171,6 +171,9 @@ fn operation(parser: &mut Parser, text: &str) -> Result<Op, String> {
         "vptr_w" => parser.plain(first, Mode::Write, Via::Vptr)?,
         "memory_r" => parser.plain(first, Mode::Read, Via::MemoryFunction)?,
         "memory_w" => parser.plain(first, Mode::Write, Via::MemoryFunction)?,
+        "object_r" => parser.plain(first, Mode::Read, Via::Object)?,
+        "object_w" => parser.plain(first, Mode::Write, Via::Object)?,
+        "birth" => parser.plain(first, Mode::Write, Via::Birth)?,
         "system_w" => parser.plain(first, Mode::Write, Via::System)?,
         "load" | "failed_cas" => parser.atomic(first, second, Mode::Read)?,
         "store" => parser.atomic(first, second, Mode::Write)?,
@@ -197,6 +200,7 @@ fn operation(parser: &mut Parser, text: &str) -> Result<Op, String> {
         "once_seen" => wait(parser, first, once, true)?,
         "before" => signal(parser, first, SyncKind::Annotation)?,
         "after" => wait(parser, first, SyncKind::Annotation, true)?,
+        "after_all" => Op::Wait { object: 0, kind: SyncKind::Everything, woken: true },
         "arrive" => {
             let count = second.parse().map_err(|_| format!("`{second}` is not a count"))?;
             Op::Arrive { barrier: parser.object(first)?, count }
@@ -248,6 +252,7 @@ fn block_kind(word: &str) -> Result<BlockKind, String> {
         "stack" => BlockKind::Stack,
         "tls" => BlockKind::ThreadLocal,
         "benign" => BlockKind::Benign,
+        "descriptor" => BlockKind::Descriptor,
         _ => return Err(format!("unknown kind of block `{word}`")),
     })
 }

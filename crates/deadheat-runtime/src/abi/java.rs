@@ -74,7 +74,10 @@ fn object(address: usize) -> u64 {
     let mut word = row.lock.load(Ordering::Relaxed);
     if word == 0 {
         let new = NEXT_LOCK.fetch_add(1, Ordering::Relaxed) << DEPTH_BITS;
-        word = row.lock.compare_exchange(0, new, Ordering::Relaxed, Ordering::Relaxed).map_or_else(|old| old, |_| new);
+        word = row
+            .lock
+            .compare_exchange(0, new, Ordering::Relaxed, Ordering::Relaxed)
+            .map_or_else(|old| old, |_| new);
     }
     OBJECTS | (word >> DEPTH_BITS) << 4
 }
@@ -125,7 +128,11 @@ unsafe extern "C" fn on_move(from: usize, to: usize, size: usize, pc: usize) {
         new[at].size.store(old[at].size.swap(0, Ordering::Relaxed), Ordering::Relaxed);
         new[at].lock.store(old[at].lock.swap(0, Ordering::Relaxed), Ordering::Relaxed);
     };
-    if from < to { (0..count).rev().for_each(carry) } else { (0..count).for_each(carry) }
+    if from < to {
+        (0..count).rev().for_each(carry)
+    } else {
+        (0..count).for_each(carry)
+    }
     let kind = BlockKind::Heap;
     log::event(pc, &Op::Alloc { address: to as u64, size: size as u64, kind });
     for (at, row) in new.iter().enumerate() {
@@ -153,7 +160,7 @@ unsafe extern "C" fn on_find(from: *mut usize, to: usize, _pc: usize) -> usize {
 
 /// What ran before an object was found unused happened before its finalizer: all that any thread did so far.
 unsafe extern "C" fn on_finalize(pc: usize) {
-    let _ = pc;
+    log::event(pc, &Op::Wait { object: 0, kind: SyncKind::Everything, woken: true });
 }
 
 /// The machine ends. The process's end tells what was found, and says so in its code.

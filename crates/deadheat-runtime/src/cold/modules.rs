@@ -138,9 +138,9 @@ fn note_system(module: &Known) {
 
 /// Whether the code address is the C library's or the loader's.
 pub(crate) fn is_system(pc: u64) -> bool {
-    SYSTEM.iter().any(|(start, end)| {
-        (start.load(Ordering::Relaxed)..end.load(Ordering::Relaxed)).contains(&pc)
-    })
+    SYSTEM
+        .iter()
+        .any(|(start, end)| (start.load(Ordering::Relaxed)..end.load(Ordering::Relaxed)).contains(&pc))
 }
 
 /// Forgets all modules, so that the next scan writes them into a new trace.

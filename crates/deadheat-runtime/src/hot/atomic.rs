@@ -65,13 +65,7 @@ impl Meant {
 
 /// Carries out `operation` on the `1 << log2` bytes at `address` and records it.
 #[inline]
-fn perform<R>(
-    pc: usize,
-    address: usize,
-    log2: u16,
-    meant: Meant,
-    operation: impl Fn() -> Outcome<R>,
-) -> R {
+fn perform<R>(pc: usize, address: usize, log2: u16, meant: Meant, operation: impl Fn() -> Outcome<R>) -> R {
     if gate::passes(pc) {
         return operation().result;
     }

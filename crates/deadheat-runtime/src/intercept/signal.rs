@@ -112,7 +112,7 @@ intercept! {
     /// `signal`: the handler stays, and what it interrupts goes on.
     fn dh_wrap_signal / signal(number: c_int, handler: usize) -> usize; pc {
         type Real = unsafe extern "C" fn(c_int, usize) -> usize;
-        if !start::recording() {
+        if !start::recording() || handler == FAILED {
             // SAFETY: passed on.
             return unsafe { real!("signal", Real)(number, handler) };
         }

@@ -94,7 +94,8 @@ unsafe extern "C" fn on_write(file: c_long, from: *const c_void, len: usize, pc:
 unsafe extern "C" fn on_write_parts(file: c_long, parts: *const Part, count: usize, pc: usize) {
     if start::recording() {
         // SAFETY: the program has so many parts.
-        let reads = || unsafe { each_part(parts, count, isize::MAX, |from, len| system_reads(pc, from, len)) };
+        let reads =
+            || unsafe { each_part(parts, count, isize::MAX, |from, len| system_reads(pc, from, len)) };
         if !release(pc, file as c_int, reads) {
             reads();
         }

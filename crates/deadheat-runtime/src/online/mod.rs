@@ -31,7 +31,7 @@ mod word;
 use core::sync::atomic::{AtomicU8, Ordering, compiler_fence};
 
 use deadheat_core::access::{Access, Mode, Via};
-use deadheat_core::event::{BlockKind, Op};
+use deadheat_core::event::{BlockKind, Op, SyncKind};
 
 pub(crate) use eye::Eye;
 pub(crate) use quick::on_access;
@@ -303,6 +303,7 @@ pub(crate) unsafe fn event(thread: *mut Thread, pc: usize, op: &Op) {
             Op::End => end(thread, owner),
             Op::Signal { object, kind } => ordering(thread, |eye| eye.signal(owner, object, kind)),
             Op::Await { object, kind } => ordering(thread, |eye| eye.begin_wait(owner, id, object, kind)),
+            Op::Wait { kind: SyncKind::Everything, .. } => ordering(thread, Eye::learn_all),
             Op::Wait { object, kind, woken } => {
                 ordering(thread, |eye| eye.end_wait(owner, id, object, (kind, woken)));
             }

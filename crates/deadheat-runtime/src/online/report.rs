@@ -200,8 +200,7 @@ fn birth(address: u64, clock: u64) -> Option<Side<'static>> {
     use deadheat_core::access::{Mode, Via};
     let (_, Noted { address, size, node, thread, .. }) = block_of(address)?;
     let size = (size as u64).min(BORN);
-    let access =
-        Access { address: address as u64, size, mode: Mode::Write, atomic: None, via: Via::Birth };
+    let access = Access { address: address as u64, size, mode: Mode::Write, atomic: None, via: Via::Birth };
     let (pc, node) = (tree::calls(node).next().unwrap_or(0), tree::parent(node));
     Some(Side { thread, clock, known: true, access, pc, node, locks: &[] })
 }

@@ -139,6 +139,28 @@ pub(crate) fn find_known() {
     });
 }
 
+/// How many slots there are, counted from 1. For who has the lock.
+pub(crate) fn count() -> usize {
+    // SAFETY: under the lock.
+    unsafe { (*SLOTS.inner.get()).count as usize }
+}
+
+/// Calls `each` with every slot and the clock that its last or present moment has.
+pub(crate) fn each_present(mut each: impl FnMut(u32, u64)) {
+    SLOTS.lock.with(|| {
+        // SAFETY: under the lock.
+        let retired = unsafe { &(*SLOTS.inner.get()).retired };
+        retired.iter().for_each(|&(slot, last)| each(slot, last));
+        for (slot, row) in ROWS.iter().enumerate().take(count() + 1).skip(1) {
+            let thread = row.thread.load(Ordering::Acquire);
+            if !thread.is_null() {
+                // SAFETY: the memory of a `Thread` stays mapped; its clock changes its place under this lock alone.
+                each(slot as u32, unsafe { (*thread).eye.now() });
+            }
+        }
+    });
+}
+
 /// Runs `change`, which moves the memory of a running thread's clock, while nobody asks what threads know.
 pub(crate) fn alone_with(change: impl FnOnce()) {
     SLOTS.lock.with(change);

@@ -233,6 +233,7 @@ fn sync_word(kind: SyncKind) -> &'static str {
         SyncKind::Semaphore => "semaphore",
         SyncKind::Once => "once",
         SyncKind::Annotation => "annotation",
+        SyncKind::Everything => "everything",
     }
 }
 
