@@ -6,7 +6,7 @@ int value;
 pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
 static void *writer(void *nothing) {
-    pthread_mutex_lock(&mutex);
+    pthread_mutex_lock(&mutex); //~ race 2: read
     value = 1; //~ race 1: write
     pthread_mutex_unlock(&mutex);
     dh_done(1);
@@ -17,7 +17,7 @@ int main(void) {
     pthread_t thread;
     pthread_create(&thread, 0, writer, 0);
     dh_step(1);
-    pthread_mutex_destroy(&mutex);
+    pthread_mutex_destroy(&mutex); //~ race 2: write
     pthread_mutex_init(&mutex, 0);
     pthread_mutex_lock(&mutex);
     dh_use(value); //~ race 1: read

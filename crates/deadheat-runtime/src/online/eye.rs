@@ -49,7 +49,7 @@ pub(crate) struct Eye {
 
 /// From one moment to the next. The number between is that of the births of the later one ([`is_birth`]): so a block's
 /// birth is no access of its thread's that would stand for later ones.
-const STEP: u64 = 2;
+pub(super) const STEP: u64 = 2;
 
 /// Whether the word is of a block's birth, and not of an access.
 pub(super) const fn is_birth(word: u64) -> bool {
@@ -79,6 +79,14 @@ impl Eye {
         self.changed || unsafe { (*self.history).count() } != self.begun
     }
 
+    /// The clock of the last moment with an access, as another thread sees it.
+    pub(super) fn latest(&self) -> u64 {
+        match self.history.is_null() || !self.used() {
+            true => self.clock.get(self.slot),
+            false => self.now(),
+        }
+    }
+
     /// What was known until now has been published, and the own clock is that of the last moment: a new one begins.
     #[inline]
     pub(super) fn begin_moment(&mut self) {
@@ -86,6 +94,12 @@ impl Eye {
         self.begun = unsafe { (*self.history).count() };
         self.changed = false;
         self.refresh();
+    }
+
+    /// The bytes that this moment has accessed may have a new life: what comes is told apart from that.
+    pub(super) fn end_moment(&mut self) {
+        self.tell();
+        self.begin_moment();
     }
 
     fn refresh(&mut self) {

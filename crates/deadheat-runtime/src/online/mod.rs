@@ -455,6 +455,7 @@ unsafe fn died(thread: *mut Thread, pc: usize, what: (u64, u64, BlockKind)) {
         shadow::clear(address as usize, size as usize, true, &mut (*thread).eye.blocks);
         compiler_fence(Ordering::SeqCst);
         (*thread).busy = outer;
+        ordering(thread, Eye::end_moment);
     }
 }
 

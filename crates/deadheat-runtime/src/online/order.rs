@@ -64,7 +64,7 @@ impl Eye {
 
     /// The own clock as it is published, after which [`Self::begin_moment`] is due.
     #[inline]
-    fn tell(&mut self) -> u64 {
+    pub(super) fn tell(&mut self) -> u64 {
         if self.used() {
             self.clock.set(self.slot, self.now());
         }

@@ -11,7 +11,7 @@ use deadheat_core::event::BlockKind;
 use deadheat_core::race::HeldLock;
 use deadheat_core::wire::{block as wire_block, flag, race};
 
-use super::eye::{Eye, is_birth};
+use super::eye::{Eye, STEP, is_birth};
 use super::history::{Site, Wanted};
 use super::list::List;
 use super::shadow::{self, Noted};
@@ -275,7 +275,7 @@ impl Inner {
         self.push(address);
         self.push(size);
         self.push(side.pc);
-        self.push(side.clock);
+        self.push(side.clock / STEP);
         let counts = self.len;
         self.push(0);
         let calls = self.calls(side.node);

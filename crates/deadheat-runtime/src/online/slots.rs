@@ -155,7 +155,7 @@ pub(crate) fn each_present(mut each: impl FnMut(u32, u64)) {
             let thread = row.thread.load(Ordering::Acquire);
             if !thread.is_null() {
                 // SAFETY: the memory of a `Thread` stays mapped; its clock changes its place under this lock alone.
-                each(slot as u32, unsafe { (*thread).eye.now() });
+                each(slot as u32, unsafe { (*thread).eye.latest() });
             }
         }
     });
