@@ -136,6 +136,12 @@ fn note_system(module: &Known) {
     }
 }
 
+/// Whether the code address is the loader's.
+pub(crate) fn is_loader(pc: u64) -> bool {
+    let (start, end) = &SYSTEM[1];
+    (start.load(Ordering::Relaxed)..end.load(Ordering::Relaxed)).contains(&pc)
+}
+
 /// Whether the code address is the C library's or the loader's.
 pub(crate) fn is_system(pc: u64) -> bool {
     SYSTEM

@@ -42,6 +42,9 @@ pub(crate) fn hold(address: usize, (owner, patient): (u32, bool)) -> Option<Held
     STRIPE[stripe(address)].take(owner, patient)
 }
 
+/// A program's spin gives the processor away after so many turns: whom it waits for may need it.
+const SPINS_OF_PROGRAM: u32 = 256;
+
 /// What an operation turned out to do.
 struct Outcome<R> {
     result: R,
@@ -130,6 +133,10 @@ unsafe fn detect<R>(
         let outcome = operation();
         // Whoever writes counts that first.
         if stripe.writes() == spin.version {
+            spin.times = spin.times.wrapping_add(1);
+            if spin.times.is_multiple_of(SPINS_OF_PROGRAM) {
+                sys::yield_now();
+            }
             return outcome.result;
         }
     }

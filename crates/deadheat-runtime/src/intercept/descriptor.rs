@@ -19,6 +19,7 @@
 use core::ffi::c_int;
 
 use core::ptr::addr_of;
+use core::sync::atomic::{AtomicU32, Ordering};
 
 use deadheat_core::access::{Access, Mode, Via};
 use deadheat_core::event::{BlockKind, Op, SyncKind};
@@ -104,6 +105,7 @@ pub(super) fn used(pc: usize, file: c_int) {
 /// purpose: that is a use only.
 fn born(pc: usize, file: c_int, mode: Mode) {
     if let Some(address) = cell(file).filter(|_| start::recording() && byhand::is_ours()) {
+        TOLD_BY[file as usize].store(0, Ordering::Relaxed);
         log::event(pc, &Op::Alloc { address, size: CELL, kind: BlockKind::Descriptor });
         touch(pc, file, mode);
     }
@@ -150,7 +152,22 @@ pub(super) fn release(pc: usize, file: c_int, first: impl FnOnce()) -> bool {
     let Some(object) = object_of(file, Way::Out) else { return false };
     first();
     signal(pc, object);
+    match TOLD_BY.get(file as usize).map_or(0, |told| told.load(Ordering::Relaxed)) {
+        0 => {}
+        set => signal(pc, self::object(ANONYMOUS, u64::from(set - 1))),
+    }
     true
+}
+
+/// By descriptor, 1 + the `epoll` that tells what happens to it, if there is one.
+static TOLD_BY: [AtomicU32; (SPAN / CELL) as usize] = [const { AtomicU32::new(0) }; (SPAN / CELL) as usize];
+
+/// What goes into `file` is told through the `epoll` `set` from now on: who is told of it there comes after it, also if
+/// nothing is read.
+pub(super) fn told_by(file: c_int, set: c_int) {
+    if let Some(told) = TOLD_BY.get(file as usize) {
+        told.store(set as u32 + 1, Ordering::Relaxed);
+    }
 }
 
 /// Something came out of `file`.

@@ -50,7 +50,8 @@ fn is_of_system(pc: usize) -> bool {
 
 /// A block dies; its size is known from its birth.
 pub(super) fn died(pc: usize, block: *mut c_void) {
-    if !block.is_null() && recording() {
+    // What the loader lets the program see of its own, and frees, is guarded by a lock that nobody sees.
+    if !block.is_null() && recording() && !modules::is_loader(pc as u64) {
         // SAFETY: the program's live block.
         gate::freed(pc, block as u64, || unsafe { c::malloc_usable_size(block) } as u64);
         if !light() {
@@ -176,13 +177,15 @@ pub(crate) fn unlock_after_fork() {
 pub(super) fn give_back(block: *mut c_void) {
     let mut last = block;
     // SAFETY: the program's live block.
-    if !block.is_null() && online::on() && unsafe { c::malloc_usable_size(block) } <= LARGEST {
-        if let Some(thread) = thread::current() {
-            // SAFETY: the calling thread's own state.
-            unsafe {
-                if (*thread).internal | (*thread).busy == 0 {
-                    last = (*thread).freed.exchange(block);
-                }
+    if !block.is_null()
+        && online::on()
+        && unsafe { c::malloc_usable_size(block) } <= LARGEST
+        && let Some(thread) = thread::current()
+    {
+        // SAFETY: the calling thread's own state.
+        unsafe {
+            if (*thread).internal | (*thread).busy == 0 {
+                last = (*thread).freed.exchange(block);
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use core::ffi::{c_int, c_void};
 
-use super::descriptor::{accepted, acquire, connecting, created, made, release, used};
+use super::descriptor::{accepted, acquire, connecting, created, made, release, told_by, used};
 use super::file::{Part, both_made, each_part};
 use super::touch::{system_reads, system_writes};
 use crate::cold::start;
@@ -217,6 +217,9 @@ intercept! {
         const REMOVE: c_int = 2;
         if start::recording() {
             used(pc, file);
+            if what != REMOVE {
+                told_by(file, set);
+            }
             release(pc, set, || {
                 if what != REMOVE && !event.is_null() {
                     system_reads(pc, event, EVENT);

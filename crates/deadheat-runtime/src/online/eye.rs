@@ -53,7 +53,7 @@ pub(super) const STEP: u64 = 2;
 
 /// Whether the word is of a block's birth, and not of an access.
 pub(super) const fn is_birth(word: u64) -> bool {
-    word::clock(word) % STEP != 0
+    !word::clock(word).is_multiple_of(STEP)
 }
 
 /// In no cell: neither an access nor a link.

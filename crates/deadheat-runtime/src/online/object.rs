@@ -10,7 +10,7 @@ use core::sync::atomic::{AtomicU32, Ordering};
 use super::clock::Clock;
 use super::list::List;
 use super::pool;
-use crate::hot::atomic::{STRIPES, stripe};
+use crate::hot::atomic::STRIPES;
 
 /// What kind of object. One address may hold one of each.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -85,13 +85,23 @@ pub(crate) unsafe fn drop_clock(clock: *mut Clock) {
     }
 }
 
-/// The objects of one stripe, touched while it is held.
+/// How many lists of objects there are: some for each stripe, so that an object is found soon where there are many.
+const BUCKETS: usize = 1 << 16;
+const _: () = assert!(BUCKETS.is_multiple_of(STRIPES));
+
+/// A list of the objects of one stripe, touched while that is held.
 struct Bucket(UnsafeCell<*mut Object>);
 
 // SAFETY: touched while the stripe is held.
 unsafe impl Sync for Bucket {}
 
-static BUCKETS: [Bucket; STRIPES] = [const { Bucket(UnsafeCell::new(null_mut())) }; STRIPES];
+static OBJECTS: [Bucket; BUCKETS] = [const { Bucket(UnsafeCell::new(null_mut())) }; BUCKETS];
+
+/// The list that the objects of an address are in.
+#[inline(always)]
+fn bucket(address: u64) -> *mut *mut Object {
+    OBJECTS[(address >> 4) as usize % BUCKETS].0.get()
+}
 
 /// How many objects there are on pages, by the low bits of the page's number: most pages have none.
 static ON_PAGES: [AtomicU32; 1 << 16] = [const { AtomicU32::new(0) }; 1 << 16];
@@ -109,7 +119,7 @@ fn on_page(address: u64) -> &'static AtomicU32 {
 pub(crate) unsafe fn find<'a>(address: u64, family: Family) -> Option<&'a mut Object> {
     // SAFETY: the caller's promise.
     unsafe {
-        let mut at = *BUCKETS[stripe(address as usize)].0.get();
+        let mut at = *bucket(address);
         while !at.is_null() {
             if (*at).address == address && (*at).family == family {
                 return Some(&mut *at);
@@ -143,8 +153,8 @@ unsafe fn make<'a>(address: u64, family: Family) -> &'a mut Object {
     let (written, read, waiters) = (Clock::new(), Clock::new(), List::new());
     // SAFETY: the caller's promise; the memory is ours.
     unsafe {
-        let bucket = BUCKETS[stripe(address as usize)].0.get();
-        let next = *bucket;
+        let first = bucket(address);
+        let next = *first;
         object.write(Object {
             next,
             address,
@@ -156,7 +166,7 @@ unsafe fn make<'a>(address: u64, family: Family) -> &'a mut Object {
             waiters,
             barrier,
         });
-        *bucket = object;
+        *first = object;
         &mut *object
     }
 }
@@ -170,11 +180,11 @@ pub(crate) unsafe fn remove(address: u64, which: impl Fn(Family) -> bool) {
     unsafe { take_out(address, |its, family| its == address && which(family)) };
 }
 
-/// Takes out the objects of the stripe of `at` that `which` names.
+/// Takes out the objects of the list of `at` that `which` names.
 unsafe fn take_out(at: u64, which: impl Fn(u64, Family) -> bool) {
     // SAFETY: the caller holds the stripe; what is taken out is nobody's.
     unsafe {
-        let mut link = BUCKETS[stripe(at as usize)].0.get();
+        let mut link = bucket(at);
         while !(*link).is_null() {
             let object = *link;
             if which((*object).address, (*object).family) {
@@ -204,10 +214,10 @@ unsafe fn drop_object(object: *mut Object) {
 }
 
 /// Calls `each` with every address in a range that may hold an object, or of which another one in the range that shares
-/// its stripe may.
+/// its list may.
 pub(crate) fn in_range(start: u64, end: u64, mut each: impl FnMut(u64)) {
     if end.saturating_sub(start) >> PAGE_LOG2 >= ON_PAGES.len() as u64 {
-        return in_page(start, start + ((STRIPES as u64) << 4), &mut each);
+        return in_page(start, start + ((BUCKETS as u64) << 4), &mut each);
     }
     let mut at = start;
     while at < end {
@@ -224,14 +234,14 @@ fn in_page(start: u64, end: u64, each: &mut impl FnMut(u64)) {
     let mut at = start & !(STEP - 1);
     while at < end {
         // SAFETY: only whether the bucket is empty; an object that comes meanwhile is of the new life.
-        if !unsafe { BUCKETS[stripe(at as usize)].0.get().read_volatile() }.is_null() {
+        if !unsafe { bucket(at).read_volatile() }.is_null() {
             each(at);
         }
         at += STEP;
     }
 }
 
-/// Takes out all objects in `start..end` that share the stripe of `at`.
+/// Takes out all objects in `start..end` that share the list of `at`.
 ///
 /// # Safety
 /// That stripe is held.

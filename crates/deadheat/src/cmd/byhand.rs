@@ -9,7 +9,7 @@ use deadheat_report::format::named;
 
 use crate::args::Common;
 use crate::exit::{Exit, Failure};
-use crate::tell::{self, Telling};
+use crate::tell::{self, LeaveOut, Telling};
 
 /// What the runtime hands over.
 #[derive(clap::Args)]
@@ -46,8 +46,12 @@ pub(crate) fn run(args: &Args, common: &Common) -> Result<Exit, Failure> {
     let suppressions = path("suppressions").and_then(|path| readable(path, args.process));
     let own = args.suppressions.to_string_lossy().into_owned();
     let telling = Telling::by_hand(format, output, suppressions, own);
-    let everywhere = value("ignore_noninstrumented_modules").and_then(options::yes) != Some(true);
-    match tell::by_hand(&args.trace, everywhere, &telling, common)? {
+    let flag = |name| value(name).and_then(options::yes);
+    let leave_out = LeaveOut {
+        libraries: flag("ignore_noninstrumented_modules") == Some(true),
+        atomics: flag("report_atomic_races") == Some(false),
+    };
+    match tell::by_hand(&args.trace, leave_out, &telling, common)? {
         Exit::Races => Ok(Exit::Program(options::exit_code(&texts))),
         other => Ok(other),
     }

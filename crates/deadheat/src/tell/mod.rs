@@ -23,7 +23,7 @@ use deadheat_detect::detector::Detector;
 use deadheat_detect::registry::{self, Analysis, Options};
 use deadheat_report::format::{FORMATS, Format, Style, named};
 use deadheat_report::group::Groups;
-use deadheat_report::model::{Grade, Module, Race, Report, Run, SCHEMA, Summary};
+use deadheat_report::model::{Grade, Module, Operation, Race, Report, Run, SCHEMA, Summary};
 use deadheat_report::source::{Files, Sources};
 use deadheat_report::suppress::Suppressions;
 use deadheat_trace::{Ending, Tables, Trace, Visit};
@@ -163,23 +163,43 @@ pub(crate) fn traces(
 }
 
 /// Tells the trace of a program that was started by hand, which nobody keeps. The code is 66 or 0.
-/// What libraries that are not instrumented call for themselves is told if `everywhere`.
+/// Tells the races of a program that was started by hand.
 pub(crate) fn by_hand(
     trace: &Path,
-    everywhere: bool,
+    leave_out: LeaveOut,
     telling: &Telling,
     common: &Common,
 ) -> Result<Exit, Failure> {
     let judging = Judging { by: vec!["hb".to_owned()], all_pairs: false };
     tell(&[trace.to_owned()], &judging, telling, common, |mut reports| {
         reports.iter_mut().for_each(|report| report.run.trace = None);
-        if !everywhere {
+        if leave_out.libraries {
             reports.iter_mut().for_each(leave_out_libraries);
+        }
+        if leave_out.atomics {
+            reports.iter_mut().for_each(leave_out_atomics);
         }
         // What is suppressed altogether is not worth a word.
         reports.retain(|report| !report.races.is_empty());
         reports
     })
+}
+
+/// Which races are not told, by options.
+#[derive(Clone, Copy)]
+pub(crate) struct LeaveOut {
+    /// Those with what a library that is not instrumented calls.
+    pub(crate) libraries: bool,
+    /// Those of an atomic access with a plain one.
+    pub(crate) atomics: bool,
+}
+
+/// Takes out the races with an atomic access, unless the other is the end of a block's life.
+fn leave_out_atomics(report: &mut Report) {
+    report.races.retain(|race| {
+        let [one, other] = &race.accesses;
+        !(one.atomic || other.atomic) || one.op == Operation::Free || other.op == Operation::Free
+    });
 }
 
 /// Takes out the races with an access that a function of the C library made for a module which is not instrumented.
