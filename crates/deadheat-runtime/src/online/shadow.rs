@@ -3,7 +3,7 @@
 //! The address space is cut into regions of 64 MiB. A table gives for each region what to add to twice an address to come to its
 //! cell; it holds for all addresses, wherever the program's memory lies, and two addresses never share a cell.
 
-use core::sync::atomic::{AtomicU64 as Word, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicU32, AtomicU64 as Word, AtomicUsize, Ordering};
 
 use super::block::{self, Blocks};
 use super::word::GRANULE;
@@ -37,10 +37,25 @@ pub(crate) fn cell<'a>(address: usize) -> Option<&'a Cell> {
     }
     let mut base = CELLS[region].load(Ordering::Relaxed);
     if base == 0 {
-        base = map(&CELLS[region], region * REGION * SCALE, REGION * SCALE);
+        base = touch(region);
     }
     // SAFETY: the region's cells are mapped, and zero at first, which is a cell.
     Some(unsafe { &*(base.wrapping_add((address & !(GRANULE - 1)) * SCALE) as *const Cell) })
+}
+
+/// The regions that were touched so far, as far as there is room: a fork is not to look through all.
+static TOUCHED: [AtomicU32; 1 << 12] = [const { AtomicU32::new(0) }; 1 << 12];
+static TOUCHED_COUNT: AtomicU32 = AtomicU32::new(0);
+
+/// Maps a region's cells.
+#[cold]
+#[inline(never)]
+fn touch(region: usize) -> usize {
+    let next = TOUCHED_COUNT.fetch_add(1, Ordering::Relaxed);
+    if let Some(place) = TOUCHED.get(next as usize) {
+        place.store(region as u32, Ordering::Release);
+    }
+    map(&CELLS[region], region * REGION * SCALE, REGION * SCALE)
 }
 
 /// Maps a region's part, `size` bytes, so that `from` becomes its beginning.
@@ -260,12 +275,19 @@ pub(crate) fn noted_around(address: usize) -> Option<Noted> {
 
 /// In a forked child: nothing has happened yet. What is known of blocks stays.
 pub(crate) fn forget_all() {
-    for (region, base) in CELLS.iter().enumerate() {
-        let base = base.load(Ordering::Relaxed);
-        if base != 0 {
-            let start = base.wrapping_add(region * REGION * SCALE);
-            // SAFETY: the region is mapped, and the process has this thread alone.
-            unsafe { sys::forget_pages(start as *mut u8, REGION * SCALE) };
-        }
+    let count = TOUCHED_COUNT.load(Ordering::Relaxed) as usize;
+    match TOUCHED.get(..count) {
+        Some(touched) => touched.iter().for_each(|region| forget(region.load(Ordering::Acquire) as usize)),
+        None => (0..REGIONS).for_each(forget),
+    }
+}
+
+/// Forgets all accesses to a region.
+fn forget(region: usize) {
+    let base = CELLS[region].load(Ordering::Relaxed);
+    if base != 0 {
+        let start = base.wrapping_add(region * REGION * SCALE);
+        // SAFETY: the region is mapped, and the process has this thread alone.
+        unsafe { sys::forget_pages(start as *mut u8, REGION * SCALE) };
     }
 }

@@ -192,7 +192,7 @@ pub(crate) fn unlock_after_fork() {
 
 /// In a forked child: no other thread is there any more.
 pub(crate) fn alone(slot: u32) {
-    for (at, row) in ROWS.iter().enumerate() {
+    for (at, row) in ROWS.iter().enumerate().take(count() + 1) {
         if at != slot as usize {
             row.thread.store(null_mut(), Ordering::Relaxed);
         }
