@@ -127,9 +127,9 @@ fn note_system(module: &Known) {
     if weak_address!("__real_malloc") != 0 {
         return;
     }
-    let functions = [c::__libc_malloc as *const () as u64, weak_address!("__tls_get_addr") as u64];
-    for ((start, end), function) in SYSTEM.iter().zip(functions) {
-        if (module.start..module.end).contains(&function) {
+    let symbols = [c::__libc_malloc as *const () as u64, weak_address!("_r_debug") as u64];
+    for ((start, end), symbol) in SYSTEM.iter().zip(symbols) {
+        if (module.start..module.end).contains(&symbol) {
             start.store(module.start, Ordering::Relaxed);
             end.store(module.end, Ordering::Relaxed);
         }
