@@ -176,15 +176,13 @@ pub(crate) fn unlock_after_fork() {
 /// Frees a block, at once or once others have been freed.
 pub(super) fn give_back(block: *mut c_void) {
     let mut last = block;
-    // SAFETY: the program's live block.
     if !block.is_null()
         && online::on()
-        && unsafe { c::malloc_usable_size(block) } <= LARGEST
         && let Some(thread) = thread::current()
     {
-        // SAFETY: the calling thread's own state.
+        // SAFETY: the program's live block; the calling thread's own state.
         unsafe {
-            if (*thread).internal | (*thread).busy == 0 {
+            if (*thread).internal | (*thread).busy == 0 && c::malloc_usable_size(block) <= LARGEST {
                 last = (*thread).freed.exchange(block);
             }
         }
