@@ -14,6 +14,8 @@ use std::process::Command;
 
 /// An interceptor for NAME is exported by the runtime as this plus NAME.
 const INTERCEPTOR: &str = "dh_wrap_";
+/// A program that defines NAME itself calls the interceptor by this plus NAME.
+const ALIAS: &str = "__interceptor_";
 /// Functions that a static program had better not be made to contain: the linker warns of them.
 const NOT_IN_STATIC_PROGRAMS: [&str; 3] = ["dlclose", "dlmopen", "dlopen"];
 /// What the compiler may call although the source does not, is exported as this plus its name.
@@ -113,6 +115,9 @@ fn merge(out: &Path, archive: &Path, exports: &BTreeSet<String>) -> Outcome<Path
             let _ = writeln!(arguments, "--defsym={name}={OWN}{name}");
         }
     }
+    for name in exports.iter().filter_map(|name| name.strip_prefix(INTERCEPTOR)) {
+        let _ = writeln!(arguments, "--defsym={ALIAS}{name}={INTERCEPTOR}{name}");
+    }
     let file = out.join("merge.args");
     write(&file, &arguments)?;
     let mut at_file = std::ffi::OsString::from("@");
@@ -150,6 +155,7 @@ fn name(out: &Path, merged: &Path, exports: &BTreeSet<String>) -> Outcome<()> {
         let _ = writeln!(global, "{name}");
         let public = match name.strip_prefix(INTERCEPTOR) {
             Some(function) => {
+                let _ = writeln!(global, "{ALIAS}{function}");
                 let _ = writeln!(weak, "{name}");
                 let _ = writeln!(plain, "{name} {function}");
                 let _ = writeln!(wrapped, "{name} __wrap_{function}");

@@ -106,6 +106,12 @@ pub enum Via {
     System = 4,
     /// The end of a block's life (`free`, `munmap`, `delete`): a write to all its bytes.
     Free = 5,
+    /// The use of a lock, condition variable, barrier or file descriptor as the thing in memory that it is: a read, or
+    /// a write where it is made or destroyed.
+    Object = 6,
+    /// The birth of a block on the heap or of a mapping: a write to its first bytes. Always a range. Later accesses of
+    /// its thread are told from it.
+    Birth = 7,
 }
 
 impl Via {
@@ -119,6 +125,8 @@ impl Via {
             2 => Self::Vptr,
             3 => Self::MemoryFunction,
             4 => Self::System,
+            6 => Self::Object,
+            7 => Self::Birth,
             _ => Self::Free,
         }
     }

@@ -47,6 +47,8 @@ pub enum SyncKind {
     /// An order that the program announced (`__tsan_release`, `ANNOTATE_HAPPENS_BEFORE`, …), or
     /// that an imported trace states.
     Annotation = 4,
+    /// No object: all that any thread did so far (before a virtual machine runs the finalizer of what nobody uses).
+    Everything = 5,
 }
 
 /// What kind of memory a block is.
@@ -63,6 +65,8 @@ pub enum BlockKind {
     ThreadLocal = 3,
     /// No block, but bytes whose races the program declared benign for as long as they live.
     Benign = 4,
+    /// The notional cell of an open file descriptor.
+    Descriptor = 5,
 }
 
 /// What a thread did that no program may do, as the hook judged that saw it.
@@ -166,6 +170,7 @@ impl BlockKind {
             2 => Some(BlockKind::Stack),
             3 => Some(BlockKind::ThreadLocal),
             4 => Some(BlockKind::Benign),
+            5 => Some(BlockKind::Descriptor),
             _ => None,
         }
     }

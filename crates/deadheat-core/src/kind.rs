@@ -194,8 +194,10 @@ impl Kind {
         match (access.atomic, log2) {
             (Some(order), Some(log2)) => Some((Kind::atomic(log2, access.mode, order), access.address, 0)),
             (Some(_), None) => None,
-            (None, Some(log2)) => Some((Kind::plain(log2, access.mode, access.via), access.address, 0)),
-            (None, None) => Some((Kind::range(access.mode, access.via), access.address, access.size)),
+            (None, Some(log2)) if !matches!(access.via, Via::Birth) => {
+                Some((Kind::plain(log2, access.mode, access.via), access.address, 0))
+            }
+            (None, _) => Some((Kind::range(access.mode, access.via), access.address, access.size)),
         }
     }
 
@@ -284,6 +286,8 @@ impl Kind {
                 3 => Via::MemoryFunction,
                 4 => Via::System,
                 5 => Via::Free,
+                6 => Via::Object,
+                7 if matches!(class, Class::Range) => Via::Birth,
                 _ => return None,
             };
             (None, via)
@@ -325,7 +329,7 @@ const fn unpack_sync(number: u16, address: u64, extra: u64) -> Option<Op> {
             Op::Arrive { barrier: address, count: extra as u32 }
         }
         SYNC_LEAVE => Op::Leave { barrier: address },
-        SYNC_ALLOC..=68 | SYNC_FREE..=76 => {
+        SYNC_ALLOC..=69 | SYNC_FREE..=77 => {
             let Some(kind) = BlockKind::from_number(low as u32) else { return None };
             if number < SYNC_FREE {
                 Op::Alloc { address, size: extra, kind }
@@ -355,6 +359,7 @@ const fn sync_kind(low: u16) -> Option<SyncKind> {
         2 => SyncKind::Semaphore,
         3 => SyncKind::Once,
         4 => SyncKind::Annotation,
+        5 => SyncKind::Everything,
         _ => return None,
     })
 }

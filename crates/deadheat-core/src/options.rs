@@ -15,8 +15,16 @@ pub const PATH_MARK: [u8; 40] = *b"deadheat: where the command line lies: \0";
 pub const PATH_ROOM: usize = 4096;
 
 /// Options that mean something here.
-pub const HEEDED: [&str; 6] =
-    ["exitcode", "format", "halt_on_error", "log_path", "report_bugs", "suppressions"];
+pub const HEEDED: [&str; 8] = [
+    "exitcode",
+    "format",
+    "halt_on_error",
+    "ignore_noninstrumented_modules",
+    "log_path",
+    "report_atomic_races",
+    "report_bugs",
+    "suppressions",
+];
 
 /// Options that may say 0, and the kinds or sorts of findings that are not told then.
 pub const FINDINGS: [(&str, &[&str]); 5] = [
@@ -36,13 +44,13 @@ const ACCEPTED: &str = " abort_on_error allocator_may_return_null allocator_rele
     external_symbolizer_path fast_unwind_on_check fast_unwind_on_fatal fast_unwind_on_malloc flush_memory_ms \
     flush_symbolizer_ms force_background_thread force_seq_cst_atomics full_address_space handle_abort handle_ioctl \
     handle_segv handle_sigbus handle_sigfpe handle_sigill handle_sigtrap hard_rss_limit_mb heap_profile help \
-    history_size html_cov_report ignore_interceptors_accesses ignore_noninstrumented_modules include \
+    history_size html_cov_report ignore_interceptors_accesses include \
     include_if_exists intercept_intrin intercept_memcmp intercept_memmem intercept_send intercept_stat \
     intercept_strchr intercept_strcmp intercept_strlen intercept_strndup intercept_strpbrk intercept_strspn \
     intercept_strstr intercept_strtok intercept_tls_get_addr io_sync leak_check_at_exit legacy_pthread_cond \
     log_exe_name log_suffix log_to_syslog malloc_context_size max_allocation_size_mb memory_limit_mb mmap_limit_mb \
     no_huge_pages_for_shadow print_cmdline print_full_thread_history print_module_map print_summary \
-    print_suppressions profile_memory report_atomic_races report_destroy_locked report_mutex_bugs \
+    print_suppressions profile_memory report_destroy_locked report_mutex_bugs \
     report_signal_unsafe report_thread_leaks running_on_valgrind sancov_path second_deadlock_stack \
     shared_ptr_interceptor soft_rss_limit_mb stack_trace_format stop_on_start strict_memcmp strict_string_checks \
     strip_env strip_path_prefix suppress_equal_pcs suppress_equal_stacks symbolize symbolize_inline_frames \

@@ -36,11 +36,11 @@ impl Form {
         Self(bits & Self::MASK)
     }
 
-    /// The same for an access of `size` bytes; `None` if that is not 1, 2, 4, 8 or 16.
+    /// The same for an access of `size` bytes; `None` if that is not 1, 2, 4, 8 or 16, or it is a birth.
     #[must_use]
     #[inline]
     pub const fn of_size(self, size: u64) -> Option<Self> {
-        if size > Self::MAX_SIZE || !size.is_power_of_two() {
+        if size > Self::MAX_SIZE || !size.is_power_of_two() || matches!(self.via(), Via::Birth) {
             return None;
         }
         Some(Self(self.0 & 31 | (size as u32) << 5))
@@ -230,7 +230,15 @@ mod tests {
     #[test]
     fn a_form_tells_all_of_a_plain_access() {
         for mode in [Mode::Read, Mode::Write, Mode::ReadWrite] {
-            for via in [Via::Code, Via::Volatile, Via::Vptr, Via::MemoryFunction, Via::System, Via::Free] {
+            for via in [
+                Via::Code,
+                Via::Volatile,
+                Via::Vptr,
+                Via::MemoryFunction,
+                Via::System,
+                Via::Free,
+                Via::Object,
+            ] {
                 for size in [1, 2, 4, 8, 16] {
                     let access = Access { address: 3, size, mode, atomic: None, via };
                     let form = Form::of(&access).unwrap();

@@ -154,6 +154,20 @@ pub mod block {
     pub const RACES: u32 = 5;
 }
 
+/// The notional cells of open file descriptors, in memory of the runtime's own.
+pub mod descriptor {
+    /// Bytes of a cell.
+    pub const CELL: u64 = 32;
+    /// Bytes of all cells; they begin at a multiple of this. Descriptors with higher numbers have none.
+    pub const SPAN: u64 = 1 << 20;
+
+    /// The descriptor that a cell belongs to.
+    #[must_use]
+    pub const fn number(address: u64) -> u64 {
+        address % SPAN / CELL
+    }
+}
+
 /// A record of a races block, in words of 8 bytes, little end first:
 ///
 /// ```text
@@ -266,7 +280,7 @@ mod tests {
     fn every_access_comes_back_from_its_flags() {
         use crate::access::{Access, MemoryOrder, Mode, Via};
         for mode in [Mode::Read, Mode::Write, Mode::ReadWrite] {
-            for via in (0..6).map(Via::from_bits) {
+            for via in (0..8).map(Via::from_bits) {
                 for atomic in (0..6).map(MemoryOrder::from_abi).map(Some).chain([None]) {
                     let access = Access { address: 64, size: 3, mode, atomic, via };
                     let flags = race::flags(&access);

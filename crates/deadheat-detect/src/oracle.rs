@@ -85,6 +85,10 @@ impl<'a> Oracle<'a> {
 /// block is none.
 fn revives(events: &[Event], byte: u64) -> bool {
     let last = events.len() - 1;
+    // The next file with a descriptor's number may be opened unseen.
+    if let Op::Free { address, size, kind: BlockKind::Descriptor } = events[last].op {
+        return (address..address + size).contains(&byte);
+    }
     let ends = |index: usize| {
         matches!(events[index].op, Op::Free { .. })
             && access(events, index).is_some_and(|end| (end.address..end.end()).contains(&byte))
@@ -153,6 +157,7 @@ impl Edges<'_> {
                 sources.extend(self.fork_of(child, index));
             }
             Op::Acquire { lock, mode } => sources.extend(self.releases_seen(index, lock, mode)),
+            Op::Wait { kind: SyncKind::Everything, .. } => sources.extend(0..index),
             Op::Wait { object, kind, woken: true } => sources.extend(self.signals_seen(index, object, kind)),
             Op::Leave { barrier } => sources.extend(self.arrivals_seen(index, barrier)),
             Op::Access(access) if access.atomic.is_some_and(|order| order.acquires()) => {

@@ -393,6 +393,15 @@ pub enum Location {
         /// Where, innermost first.
         frames: Vec<Frame>,
     },
+    /// A file descriptor, as a thing that is used and closed.
+    Descriptor {
+        /// Its number.
+        number: u64,
+        /// Who opened it.
+        thread: String,
+        /// Where, innermost first.
+        frames: Vec<Frame>,
+    },
     /// A variable that the trace names.
     Named {
         /// Its name.

@@ -96,8 +96,9 @@ impl Places<'_, '_> {
         for row in race.threads.iter().filter(|row| !row.frames.is_empty()) {
             related.push(self.said(key_frame(&row.frames), &words::who_created(row)));
         }
-        if let Location::Heap { frames, thread, .. } | Location::Mapping { frames, thread, .. } =
-            &race.location
+        if let Location::Heap { frames, thread, .. }
+        | Location::Mapping { frames, thread, .. }
+        | Location::Descriptor { frames, thread, .. } = &race.location
             && !frames.is_empty()
         {
             related

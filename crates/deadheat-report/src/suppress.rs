@@ -255,7 +255,11 @@ fn frame_matches(pattern: &Pattern, frame: &Frame) -> bool {
 }
 
 fn module_matches(pattern: &Pattern, frame: &Frame) -> bool {
-    frame.module.as_deref().is_some_and(|module| pattern.matches(module))
+    // A pattern may begin with the stroke before the name.
+    frame
+        .module
+        .as_deref()
+        .is_some_and(|module| pattern.matches(&format!("/{module}")) || pattern.matches(module))
 }
 
 fn location_matches(pattern: &Pattern, location: &Location) -> bool {
@@ -269,6 +273,7 @@ fn location_matches(pattern: &Pattern, location: &Location) -> bool {
         | Location::Heap { .. }
         | Location::Stack { .. }
         | Location::Mapping { .. }
+        | Location::Descriptor { .. }
         | Location::Unknown => false,
     }
 }

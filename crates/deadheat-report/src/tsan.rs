@@ -44,6 +44,17 @@ pub fn write(reports: &[Report], _: &Style<'_>, out: &mut dyn Write) -> io::Resu
     Ok(())
 }
 
+/// What ThreadSanitizer calls a race of these accesses.
+fn kind(earlier: &Access, later: &Access) -> &'static str {
+    let vptr = |access: &Access| access.via.as_deref() == Some("vptr");
+    match (vptr(later), earlier.op) {
+        (true, Operation::Free) => "heap-use-after-free (virtual call vs free)",
+        (false, Operation::Free) => "heap-use-after-free",
+        (true, _) => "data race on vptr (ctor/dtor vs virtual call)",
+        (false, _) => "data race",
+    }
+}
+
 /// What ThreadSanitizer numbers: threads and locks, here in the order of their names.
 struct Numbers<'a> {
     pid: u32,
@@ -91,8 +102,7 @@ impl<'a> Numbers<'a> {
 
     fn race(&self, race: &Race, out: &mut dyn Write) -> io::Result<()> {
         let [earlier, later] = &race.accesses;
-        let freed = earlier.op == Operation::Free && later.op != Operation::Free;
-        let kind = if freed { "heap-use-after-free" } else { "data race" };
+        let kind = kind(earlier, later);
         writeln!(out, "WARNING: ThreadSanitizer: {kind} (pid={})", self.pid)?;
         self.access(later, "", out)?;
         self.access(earlier, "Previous ", out)?;
@@ -152,6 +162,11 @@ impl<'a> Numbers<'a> {
                     out,
                     "  Location is heap block of size {size} at {start:#014x} allocated by {thread}:"
                 )?;
+                self.stack(frames, out)
+            }
+            Location::Descriptor { number, thread, frames } => {
+                let thread = self.thread(thread);
+                writeln!(out, "  Location is file descriptor {number} created by {thread} at:")?;
                 self.stack(frames, out)
             }
             Location::Stack { thread, .. } => {

@@ -121,3 +121,50 @@ fn of_rustc() {
     ok(deadheat().args(["record", "-q", "-o", "T", "--", "./program"]), &folder);
     assert!(folder.join("T").is_file());
 }
+
+/// The functions that a header declares whose names begin like one of these.
+fn declared(header: &Path, beginnings: &[&str]) -> BTreeSet<String> {
+    let text = std::fs::read_to_string(header).expect("the compiler's header");
+    let is_part = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+    let mut names = BTreeSet::new();
+    for (at, _) in text.match_indices('(') {
+        let before = &text[..at];
+        let name = &before[before.trim_end_matches(is_part).len()..];
+        if beginnings.iter().any(|beginning| name.starts_with(beginning)) {
+            names.insert(name.to_owned());
+        }
+    }
+    names
+}
+
+/// What the program itself may define, and the runtime calls.
+const OF_THE_PROGRAM: [&str; 4] =
+    ["__tsan_default_options", "__tsan_default_suppressions", "__tsan_on_finalize", "__tsan_on_initialize"];
+
+/// Names of the thread sanitizer's interface that no header declares.
+const UNDECLARED: &str = "__tsan_java_init __tsan_java_fini __tsan_java_alloc __tsan_java_free __tsan_java_move \
+    __tsan_java_find __tsan_java_finalize __tsan_java_mutex_lock __tsan_java_mutex_unlock \
+    __tsan_java_mutex_read_lock __tsan_java_mutex_read_unlock __tsan_java_mutex_lock_rec \
+    __tsan_java_mutex_unlock_rec __tsan_java_acquire __tsan_java_release __tsan_java_release_store \
+    __tsan_read1_pc __tsan_read2_pc __tsan_read4_pc __tsan_read8_pc __tsan_read16_pc __tsan_write1_pc \
+    __tsan_write2_pc __tsan_write4_pc __tsan_write8_pc __tsan_write16_pc __tsan_read_range_pc \
+    __tsan_write_range_pc __tsan_testonly_barrier_init __tsan_testonly_barrier_wait \
+    __tsan_testonly_shadow_stack_current_size __interceptor_malloc __interceptor_free __interceptor_fopen";
+
+#[test]
+fn of_the_interfaces() {
+    if !have("clang-19") {
+        return;
+    }
+    let folder = project("symbols-interfaces");
+    let object = object(&folder);
+    let resources = ok(Command::new("clang-19").arg("-print-resource-dir"), &folder);
+    let headers = Path::new(String::from_utf8_lossy(&resources.stdout).trim()).join("include/sanitizer");
+    let mut all: BTreeSet<String> = UNDECLARED.split_whitespace().map(str::to_owned).collect();
+    all.extend(declared(&headers.join("tsan_interface.h"), &["__tsan_"]));
+    let of_calls = ["__sanitizer_syscall_pre_impl_", "__sanitizer_syscall_post_impl_"];
+    all.extend(declared(&headers.join("linux_syscall_hooks.h"), &of_calls));
+    all.extend(declared(&headers.join("common_interface_defs.h"), &["__sanitizer_unaligned_"]));
+    all.retain(|name| !OF_THE_PROGRAM.contains(&name.as_str()));
+    check(&all, &object, 700);
+}

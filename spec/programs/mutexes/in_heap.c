@@ -6,7 +6,7 @@
 int value;
 
 static void *writer(void *mutex) {
-    pthread_mutex_lock(mutex);
+    pthread_mutex_lock(mutex); //~ race 2: read
     value = 1; //~ race 1: write
     pthread_mutex_unlock(mutex);
     dh_done(1);
@@ -19,7 +19,7 @@ int main(void) {
     pthread_mutex_init(mutex, 0);
     pthread_create(&thread, 0, writer, mutex);
     dh_step(1);
-    free(mutex);
+    free(mutex); //~ race 2: free
     mutex = malloc(sizeof *mutex);
     pthread_mutex_init(mutex, 0);
     pthread_mutex_lock(mutex);

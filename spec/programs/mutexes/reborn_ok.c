@@ -1,4 +1,4 @@
-// A mutex that was destroyed and made anew at the same place passes on nothing of the old one.
+// A mutex that was made anew at the same place passes on nothing of the old one.
 #include <pthread.h>
 #include "../order.h"
 
@@ -6,7 +6,7 @@ int value;
 pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
 static void *writer(void *nothing) {
-    pthread_mutex_lock(&mutex);
+    pthread_mutex_trylock(&mutex);
     value = 1;
     pthread_mutex_unlock(&mutex);
     dh_done(1);

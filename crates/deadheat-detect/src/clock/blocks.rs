@@ -10,8 +10,14 @@ use std::collections::BTreeMap;
 use deadheat_core::event::BlockKind;
 use deadheat_core::race::Block;
 
-const KINDS: [BlockKind; 5] =
-    [BlockKind::Heap, BlockKind::Mapping, BlockKind::Stack, BlockKind::ThreadLocal, BlockKind::Benign];
+const KINDS: [BlockKind; 6] = [
+    BlockKind::Heap,
+    BlockKind::Mapping,
+    BlockKind::Stack,
+    BlockKind::ThreadLocal,
+    BlockKind::Benign,
+    BlockKind::Descriptor,
+];
 
 /// A heap block that starts on such a boundary owns its last granule whole.
 const HEAP_GRANULE: u64 = 8;
@@ -153,8 +159,9 @@ impl Blocks {
     /// The smallest block that holds an address; a live one if there is one.
     #[must_use]
     pub fn around(&self, address: u64) -> Option<Block> {
-        let holders = self.by_kind[..BlockKind::Benign as usize].iter().filter_map(|blocks| {
-            let (_, entry) = blocks.range(..=address).next_back()?;
+        let kinds = KINDS.into_iter().filter(|kind| *kind != BlockKind::Benign);
+        let holders = kinds.filter_map(|kind| {
+            let (_, entry) = self.by_kind[kind as usize].range(..=address).next_back()?;
             (address - entry.block.address < entry.block.size).then_some(entry)
         });
         holders.min_by_key(|entry| (!entry.live, entry.block.size)).map(|entry| entry.block)

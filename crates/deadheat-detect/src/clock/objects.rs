@@ -44,11 +44,11 @@ pub enum Point {
 }
 
 impl Point {
-    /// The family of a kind; `None` for condition variables, which work otherwise.
+    /// The family of a kind; `None` for condition variables and for what is no object, which work otherwise.
     #[must_use]
     pub const fn of(kind: SyncKind) -> Option<Self> {
         match kind {
-            SyncKind::Condition | SyncKind::ConditionAll => None,
+            SyncKind::Condition | SyncKind::ConditionAll | SyncKind::Everything => None,
             SyncKind::Semaphore => Some(Self::Semaphore),
             SyncKind::Once => Some(Self::Once),
             SyncKind::Annotation => Some(Self::Annotation),

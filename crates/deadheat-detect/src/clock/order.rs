@@ -115,6 +115,9 @@ impl Order {
 
     /// The thread's wait is over.
     pub fn end_wait(&mut self, row: usize, object: u64, kind: SyncKind, woken: bool) {
+        if kind == SyncKind::Everything {
+            return self.threads.learn_all(row);
+        }
         let thread = self.threads.row_mut(row);
         match Point::of(kind) {
             Some(family) if woken => thread.clock.join(self.objects.point(object, family)),

@@ -215,6 +215,14 @@ impl Threads {
         self.rows[teacher].clock = known;
     }
 
+    /// The thread learns what any did so far.
+    pub fn learn_all(&mut self, learner: usize) {
+        for teacher in (0..self.rows.len()).filter(|row| *row != learner) {
+            self.learn(learner, teacher);
+            self.publish(teacher);
+        }
+    }
+
     fn find(&self, id: ThreadId) -> Option<usize> {
         let row = if id.0 < DENSE_THREADS {
             self.dense.get(id.index()).copied().unwrap_or(NOBODY)

@@ -140,6 +140,10 @@ impl Conflict {
         let acting = self.acting(thread);
         for plain in accesses {
             let access = plain.access();
+            if is_of_library(access.via) {
+                self.at += 1;
+                continue;
+            }
             let class = self.class(&acting, (plain.place, plain.stack), &access);
             self.access(&acting, (class, plain.place, 1), &access);
             self.at += 1;
@@ -225,6 +229,8 @@ impl Conflict {
         match event.op {
             // An empty range touches nothing and is no access.
             Op::Access(Access { size: 0, .. }) => {}
+            Op::Access(Access { via, .. }) if is_of_library(via) => {}
+            Op::Free { kind: BlockKind::Descriptor, .. } => {}
             Op::Access(access) => match access.atomic {
                 None => self.one(event, &access),
                 Some(order) => {
@@ -274,7 +280,9 @@ impl Conflict {
         match kind {
             BlockKind::Benign => {}
             BlockKind::Heap => self.blocks.lived(address, end, |from, to| self.shadow.clear(from, to)),
-            BlockKind::Mapping | BlockKind::Stack | BlockKind::ThreadLocal => self.shadow.clear(address, end),
+            BlockKind::Mapping | BlockKind::Stack | BlockKind::ThreadLocal | BlockKind::Descriptor => {
+                self.shadow.clear(address, end)
+            }
         }
         self.blocks.insert(Block { address, size, kind, thread, place, stack });
         if kind != BlockKind::Benign {
@@ -289,4 +297,9 @@ impl Conflict {
         self.one(event, &access);
         self.blocks.remove(address, size, kind);
     }
+}
+
+/// Whether an access stands for what a library function does as a whole: nobody can be held right before that.
+const fn is_of_library(via: Via) -> bool {
+    matches!(via, Via::Object | Via::Birth)
 }

@@ -277,7 +277,12 @@ impl Hb {
         let row = self.order.threads.acting(event.thread);
         match event.op {
             Op::Access(access) => match access.atomic {
-                None => self.judge(row, event, &access, sink),
+                None => {
+                    self.judge(row, event, &access, sink);
+                    if access.via == Via::Birth {
+                        self.order.threads.publish(row);
+                    }
+                }
                 Some(order) => {
                     self.order.atomic_learns(row, &access, order);
                     if self.all_pairs || !self.quick_atomic(row, event, &access) {
@@ -320,7 +325,9 @@ impl Hb {
         match kind {
             BlockKind::Benign => {}
             BlockKind::Heap => self.blocks.lived(address, end, clear),
-            BlockKind::Mapping | BlockKind::Stack | BlockKind::ThreadLocal => clear(address, end),
+            BlockKind::Mapping | BlockKind::Stack | BlockKind::ThreadLocal | BlockKind::Descriptor => {
+                clear(address, end)
+            }
         }
         self.blocks.insert(Block { address, size, kind, thread, place, stack });
         if kind != BlockKind::Benign {
@@ -341,6 +348,10 @@ impl Hb {
         self.counts.accesses += 1;
         self.judge(row, event, &access, sink);
         self.blocks.remove(address, size, kind);
+        if kind == BlockKind::Descriptor {
+            // The next file with this number may be opened unseen.
+            self.shadow.clear(address, access.end(), &mut self.crowds);
+        }
     }
 }
 

@@ -161,23 +161,36 @@ impl Parser {
     }
 }
 
+/// The plain accesses.
+fn plain(word: &str) -> Option<(Mode, Via)> {
+    Some(match word {
+        "r" => (Mode::Read, Via::Code),
+        "w" => (Mode::Write, Via::Code),
+        "rw" => (Mode::ReadWrite, Via::Code),
+        "volatile_r" => (Mode::Read, Via::Volatile),
+        "volatile_w" => (Mode::Write, Via::Volatile),
+        "vptr_r" => (Mode::Read, Via::Vptr),
+        "vptr_w" => (Mode::Write, Via::Vptr),
+        "memory_r" => (Mode::Read, Via::MemoryFunction),
+        "memory_w" => (Mode::Write, Via::MemoryFunction),
+        "object_r" => (Mode::Read, Via::Object),
+        "object_w" => (Mode::Write, Via::Object),
+        "birth" => (Mode::Write, Via::Birth),
+        "system_w" => (Mode::Write, Via::System),
+        _ => return None,
+    })
+}
+
 /// The list of operations.
 fn operation(parser: &mut Parser, text: &str) -> Result<Op, String> {
     let (word, rest) = text.split_once('(').unwrap_or((text, ")"));
     let inside = rest.strip_suffix(')').ok_or_else(|| format!("no `)` after `{text}`"))?;
     let (first, second) = inside.split_once(' ').unwrap_or((inside, ""));
+    if let Some((mode, via)) = plain(word) {
+        return parser.plain(first, mode, via);
+    }
     let once = SyncKind::Once;
     Ok(match word {
-        "r" => parser.plain(first, Mode::Read, Via::Code)?,
-        "w" => parser.plain(first, Mode::Write, Via::Code)?,
-        "rw" => parser.plain(first, Mode::ReadWrite, Via::Code)?,
-        "volatile_r" => parser.plain(first, Mode::Read, Via::Volatile)?,
-        "volatile_w" => parser.plain(first, Mode::Write, Via::Volatile)?,
-        "vptr_r" => parser.plain(first, Mode::Read, Via::Vptr)?,
-        "vptr_w" => parser.plain(first, Mode::Write, Via::Vptr)?,
-        "memory_r" => parser.plain(first, Mode::Read, Via::MemoryFunction)?,
-        "memory_w" => parser.plain(first, Mode::Write, Via::MemoryFunction)?,
-        "system_w" => parser.plain(first, Mode::Write, Via::System)?,
         "load" | "failed_cas" => parser.atomic(first, second, Mode::Read)?,
         "store" => parser.atomic(first, second, Mode::Write)?,
         "rmw" => parser.atomic(first, second, Mode::ReadWrite)?,
@@ -204,6 +217,7 @@ fn operation(parser: &mut Parser, text: &str) -> Result<Op, String> {
         "once_seen" => wait(parser, first, once, true)?,
         "before" => signal(parser, first, SyncKind::Annotation)?,
         "after" => wait(parser, first, SyncKind::Annotation, true)?,
+        "after_all" => Op::Wait { object: 0, kind: SyncKind::Everything, woken: true },
         "arrive" => {
             let count = second.parse().map_err(|_| format!("`{second}` is not a count"))?;
             Op::Arrive { barrier: parser.object(first)?, count }
@@ -260,6 +274,7 @@ fn block_kind(word: &str) -> Result<BlockKind, String> {
         "stack" => BlockKind::Stack,
         "tls" => BlockKind::ThreadLocal,
         "benign" => BlockKind::Benign,
+        "descriptor" => BlockKind::Descriptor,
         _ => return Err(format!("unknown kind of block `{word}`")),
     })
 }

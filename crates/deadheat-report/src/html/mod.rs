@@ -116,7 +116,10 @@ fn section(
         writeln!(out, "<p>{}</p>", rich(&words::who_created(row)))?;
         stack(&row.frames, out)?;
     }
-    if let Location::Heap { frames, thread, .. } | Location::Mapping { frames, thread, .. } = &race.location {
+    if let Location::Heap { frames, thread, .. }
+    | Location::Mapping { frames, thread, .. }
+    | Location::Descriptor { frames, thread, .. } = &race.location
+    {
         writeln!(out, "<p>the block was allocated by <code>{}</code></p>", escaped(thread))?;
         stack(frames, out)?;
     }

@@ -84,7 +84,9 @@ fn race_group<'a>(race: &'a Race, sources: &dyn Sources) -> Group<'a> {
     for thread in race.threads.iter().filter(|thread| thread.created_by.is_some()) {
         group = group.element(Level::NOTE.message(words::creation(thread)));
     }
-    if let Location::Heap { frames, thread, .. } | Location::Mapping { frames, thread, .. } = &race.location
+    if let Location::Heap { frames, thread, .. }
+    | Location::Mapping { frames, thread, .. }
+    | Location::Descriptor { frames, thread, .. } = &race.location
         && !frames.is_empty()
     {
         group = group.element(Level::NOTE.message(words::allocation(thread, frames)));

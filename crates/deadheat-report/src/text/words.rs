@@ -61,6 +61,7 @@ pub(crate) fn location(location: &Location, accesses: &[Access; 2]) -> String {
             format!("thread-local `{symbol}` of `{thread}` ({size})")
         }
         Location::Tls { symbol: None, thread } => format!("thread-local storage of `{thread}` ({size})"),
+        Location::Descriptor { number, frames, .. } => format!("file descriptor {number}{}", from(frames)),
         Location::Named { name } => format!("`{name}`"),
         Location::Unknown => format!("{} ({size})", accesses[0].address),
     }

@@ -5,4 +5,7 @@ pub(crate) mod annotate;
 mod announce;
 mod announced;
 mod atomic;
+mod java;
 mod memory;
+mod plain;
+mod unseen;

@@ -169,7 +169,7 @@ pub(crate) fn tell(code: i32) -> i32 {
 }
 
 /// Whether the calling process is the one that the trace is of.
-fn is_ours() -> bool {
+pub(crate) fn is_ours() -> bool {
     let page = block::header_page();
     // SAFETY: the first page stays mapped; the field is aligned.
     !page.is_null() && unsafe { page.add(header::PID).cast::<u32>().read() } == sys::process_id()

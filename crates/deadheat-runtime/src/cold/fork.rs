@@ -9,7 +9,7 @@ use super::{block, byhand, modules, start, threads};
 use crate::gate;
 use crate::hot::atomic;
 use crate::hot::thread::{UNWATCHED, current, internal};
-use crate::intercept::words;
+use crate::intercept::{self, words};
 use crate::online;
 use crate::sys::{self, c};
 
@@ -45,6 +45,22 @@ pub(crate) fn register() {
 /// The process that forks.
 static PARENT: AtomicU32 = AtomicU32::new(0);
 
+/// The program is about to fork by a system call of its own, so that nobody calls the functions of [`register`].
+pub(crate) fn before_bare() {
+    if start::recording() {
+        // SAFETY: nothing is asked of the caller.
+        unsafe { before() };
+    }
+}
+
+/// The program has forked by a system call of its own.
+pub(crate) fn after_bare(in_child: bool) {
+    if start::recording() {
+        // SAFETY: the calling thread has taken the locks.
+        unsafe { if in_child { after_in_child() } else { after() } };
+    }
+}
+
 unsafe extern "C" fn before() {
     words::before_fork();
     lock();
@@ -67,6 +83,7 @@ unsafe extern "C" fn after_in_child() {
 }
 
 fn lock() {
+    intercept::lock_for_fork();
     threads::lock_for_fork();
     modules::lock_for_fork();
     block::lock_for_fork();
@@ -78,6 +95,7 @@ fn unlock() {
     block::unlock_after_fork();
     modules::unlock_after_fork();
     threads::unlock_after_fork();
+    intercept::unlock_after_fork();
 }
 
 fn in_child(thread: *mut crate::hot::thread::Thread, parent: u32) {

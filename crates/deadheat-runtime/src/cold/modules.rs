@@ -119,6 +119,36 @@ pub(crate) fn knows(pc: u64) -> bool {
     })
 }
 
+/// The C library's and the loader's code: from, to.
+static SYSTEM: [(AtomicU64, AtomicU64); 2] = [const { (AtomicU64::new(0), AtomicU64::new(0)) }; 2];
+
+/// Notes where the C library or the loader is, if it is this module. Linked statically they are no modules.
+fn note_system(module: &Known) {
+    if weak_address!("__real_malloc") != 0 {
+        return;
+    }
+    let symbols = [c::__libc_malloc as *const () as u64, weak_address!("_r_debug") as u64];
+    for ((start, end), symbol) in SYSTEM.iter().zip(symbols) {
+        if (module.start..module.end).contains(&symbol) {
+            start.store(module.start, Ordering::Relaxed);
+            end.store(module.end, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Whether the code address is the loader's.
+pub(crate) fn is_loader(pc: u64) -> bool {
+    let (start, end) = &SYSTEM[1];
+    (start.load(Ordering::Relaxed)..end.load(Ordering::Relaxed)).contains(&pc)
+}
+
+/// Whether the code address is the C library's or the loader's.
+pub(crate) fn is_system(pc: u64) -> bool {
+    SYSTEM
+        .iter()
+        .any(|(start, end)| (start.load(Ordering::Relaxed)..end.load(Ordering::Relaxed)).contains(&pc))
+}
+
 /// Forgets all modules, so that the next scan writes them into a new trace.
 pub(crate) fn forget() {
     SCANS.store(0, Ordering::Relaxed);
@@ -175,6 +205,7 @@ unsafe extern "C" fn each(info: *mut c::Module, _: usize, records: *mut c_void) 
         }
         let found = Known { bias: info.bias, start, end, seen: true, fresh: records.stamp != 0 };
         known[*count] = found;
+        note_system(&found);
         *count += 1;
         let mut own = [0u8; 4096];
         let name = CStr::from_ptr(info.name).to_bytes();

@@ -332,6 +332,7 @@ unsafe extern "C" fn destroyed(value: *mut c_void) {
         }
         note(c::pthread_self(), (*thread).id, |entry| entry.ended = true);
         tell_ignored(thread);
+        (*thread).freed.leave();
         log::event_of(thread, 0, &Op::End);
         sys::machine::set_thread_word(UNWATCHED);
         recycle(thread);

@@ -42,6 +42,9 @@ pub(crate) fn hold(address: usize, (owner, patient): (u32, bool)) -> Option<Held
     STRIPE[stripe(address)].take(owner, patient)
 }
 
+/// A program's spin gives the processor away after so many turns: whom it waits for may need it.
+const SPINS_OF_PROGRAM: u32 = 256;
+
 /// What an operation turned out to do.
 struct Outcome<R> {
     result: R,
@@ -65,13 +68,7 @@ impl Meant {
 
 /// Carries out `operation` on the `1 << log2` bytes at `address` and records it.
 #[inline]
-fn perform<R>(
-    pc: usize,
-    address: usize,
-    log2: u16,
-    meant: Meant,
-    operation: impl FnOnce() -> Outcome<R>,
-) -> R {
+fn perform<R>(pc: usize, address: usize, log2: u16, meant: Meant, operation: impl Fn() -> Outcome<R>) -> R {
     if gate::passes(pc) {
         return operation().result;
     }
@@ -95,7 +92,7 @@ fn perform<R>(
             return operation().result;
         }
         if online::on() {
-            return detect(thread, nested, (pc, address, log2), operation);
+            return detect(thread, nested, (pc, address, log2), meant.mode, operation);
         }
         let Some(stream) = log::stream_of(thread) else { return operation().result };
         let _busy = Busy::new(stream);
@@ -115,7 +112,8 @@ unsafe fn gated(thread: *mut Thread, pc: usize, kind: Kind, address: usize, mean
     }
 }
 
-/// Carries out an operation and judges it, as one step.
+/// Carries out an operation and judges it, as one step. A load in a spin, which finds what it found before, is nothing new
+/// and takes no stripe: it would keep those away whom the thread waits for.
 ///
 /// # Safety
 /// `thread` is the calling thread's.
@@ -124,15 +122,39 @@ unsafe fn detect<R>(
     thread: *mut Thread,
     nested: bool,
     (pc, address, log2): (usize, usize, u16),
-    operation: impl FnOnce() -> Outcome<R>,
+    meant: Mode,
+    operation: impl Fn() -> Outcome<R>,
 ) -> R {
+    let stripe = &STRIPE[stripe(address)];
+    let spins = !meant.writes() && !nested;
     // SAFETY: the caller's promise.
-    let owner = unsafe { (*thread).id };
-    let Some(_held) = hold(address, (owner, !nested)) else { return operation().result };
+    let (owner, spin, moment) = unsafe { ((*thread).id, &mut (*thread).spin, (*thread).eye.mine) };
+    if spins && (spin.key, spin.address, spin.moment) == (pc as u64, address as u64, moment) {
+        let outcome = operation();
+        // Whoever writes counts that first.
+        if stripe.writes() == spin.version {
+            spin.times = spin.times.wrapping_add(1);
+            if spin.times.is_multiple_of(SPINS_OF_PROGRAM) {
+                sys::yield_now();
+            }
+            return outcome.result;
+        }
+    }
+    let Some(held) = stripe.take(owner, !nested) else { return operation().result };
+    if meant.writes() {
+        held.wrote();
+    }
     let outcome = operation();
     let access = Kind::atomic(log2, outcome.mode, outcome.order).unpack_atomic(address as u64);
     // SAFETY: the caller's promise.
-    unsafe { online::atomic(thread, pc, &access) };
+    unsafe {
+        online::atomic(thread, pc, &access);
+        if spins {
+            let spin = &mut (*thread).spin;
+            (spin.key, spin.address, spin.version) = (pc as u64, address as u64, held.writes());
+            spin.moment = (*thread).eye.mine;
+        }
+    }
     outcome.result
 }
 
@@ -431,7 +453,7 @@ pub(crate) unsafe extern "C" fn on_fence(order: u32, pc: usize) {
 
 /// Carries out a plain store that releases: a flag that library code sets and inlined code reads
 /// atomically, such as a static local's guard.
-pub(crate) fn release_store(pc: usize, address: usize, store: impl FnOnce()) {
+pub(crate) fn release_store(pc: usize, address: usize, store: impl Fn()) {
     perform(pc, address, 0, Meant::to(Mode::Write, MemoryOrder::Release as u32), || {
         store();
         Outcome { result: (), mode: Mode::Write, order: MemoryOrder::Release }

@@ -49,6 +49,11 @@ impl Stripe {
         Some(Held { stripe: self, shared: false })
     }
 
+    /// How many operations may have written so far, or are about to.
+    pub(crate) fn writes(&self) -> u64 {
+        self.writes.load(Ordering::Acquire)
+    }
+
     /// Frees the stripe whoever holds it, in a forked child whose other threads are gone.
     pub(crate) fn free(&self) {
         self.held.store(0, Ordering::Relaxed);

@@ -101,6 +101,8 @@ pub(crate) struct Thread {
     pub(crate) once: (usize, usize),
     /// Next in a list of unused ones.
     pub(crate) next: *mut Thread,
+    /// Blocks that it freed and that are not given back yet.
+    pub(crate) freed: crate::intercept::Freed,
     /// What the online detector knows of the thread.
     pub(crate) eye: crate::online::Eye,
     /// What the gate knows of the thread.
@@ -122,6 +124,8 @@ pub(crate) struct Spin {
     /// Where the repeat record behind it begins, or null.
     pub(crate) repeat: *mut u8,
     pub(crate) times: u32,
+    /// While races are looked for: the moment of the load.
+    pub(crate) moment: u64,
 }
 
 /// The calling thread if it is watched. Attaches it if it is not known yet.

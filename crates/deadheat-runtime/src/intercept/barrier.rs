@@ -4,7 +4,8 @@ use core::ffi::{c_int, c_uint, c_void};
 
 use deadheat_core::event::Op;
 
-use super::mutex::forget;
+use super::mutex::{forget, renew};
+use super::touch::{makes, uses};
 use crate::cold::start::recording;
 use crate::gate::{self, Blocked};
 use crate::hot::log;
@@ -25,13 +26,16 @@ intercept! {
         barrier: *mut c_void, attributes: *const c_void, count: c_uint,
     ) -> c_int; pc {
         // SAFETY: passed on.
-        forget(pc, barrier, || unsafe { real!("pthread_barrier_init", Init)(barrier, attributes, count) })
+        renew(pc, barrier, || unsafe { real!("pthread_barrier_init", Init)(barrier, attributes, count) })
     }
 }
 
 intercept! {
     /// `pthread_barrier_destroy`: waits for the others to leave, so it is forgotten after.
     fn dh_wrap_pthread_barrier_destroy / pthread_barrier_destroy(barrier: *mut c_void) -> c_int; pc {
+        if recording() {
+            makes::<u8>(pc, barrier);
+        }
         // SAFETY: passed on.
         let result = unsafe { real!("pthread_barrier_destroy", One)(barrier) };
         forget(pc, barrier, || result)
@@ -47,8 +51,11 @@ intercept! {
             if !recording() {
                 return real(barrier);
             }
+            uses::<u8>(pc, barrier);
             log::event(pc, &Op::Arrive { barrier: barrier as u64, count: count_of(barrier) });
             let result = gate::blocked(Blocked::Other, barrier as u64, || real(barrier));
+            // Who destroys it must know that the others are through.
+            uses::<u8>(pc, barrier);
             log::event(pc, &Op::Leave { barrier: barrier as u64 });
             result
         }

@@ -9,6 +9,7 @@ use core::ffi::{c_int, c_void};
 use deadheat_core::event::{LockMode, Op, SyncKind};
 
 use super::mutex::forget;
+use super::touch::{makes, uses};
 use crate::cold::start::recording;
 use crate::gate::{self, Blocked};
 use crate::hot::log;
@@ -66,6 +67,7 @@ fn wait(
     if !recording() {
         return real();
     }
+    uses::<u64>(pc, condition);
     let mut waiting = Waiting { pc, condition: condition as u64, mutex: mutex as u64 };
     log::event(pc, &Op::Release { lock: waiting.mutex, mode: LockMode::Write });
     log::event(pc, &Op::Await { object: waiting.condition, kind: SyncKind::Condition });
@@ -80,10 +82,30 @@ fn wait(
     result
 }
 
+/// A condition variable is made: also a write to its memory.
+fn make(pc: usize, condition: *mut c_void, real: impl FnOnce() -> c_int) -> c_int {
+    if recording() {
+        makes::<u64>(pc, condition);
+    }
+    forget(pc, condition, real)
+}
+
+/// A condition variable is destroyed: a write to its memory. The real call waits for those who wait to leave, so
+/// what it ordered is forgotten after.
+fn destroy(pc: usize, condition: *mut c_void, real: impl FnOnce() -> c_int) -> c_int {
+    if recording() {
+        makes::<u64>(pc, condition);
+    }
+    let result = real();
+    forget(pc, condition, || result)
+}
+
 /// Records a signal, then carries it out.
 fn signal(pc: usize, object: *mut c_void, kind: SyncKind, real: impl FnOnce() -> c_int) -> c_int {
     if recording() {
         log::event(pc, &Op::Signal { object: object as u64, kind });
+        // The call still looks at the variable when the woken thread runs.
+        uses::<u64>(pc, object);
     }
     real()
 }
@@ -99,18 +121,17 @@ intercept! {
     /// `pthread_cond_init`
     fn dh_wrap_pthread_cond_init / pthread_cond_init(condition: *mut c_void, attributes: *mut c_void) -> c_int; pc {
         // SAFETY: passed on.
-        forget(pc, condition, || unsafe {
+        make(pc, condition, || unsafe {
             real!("pthread_cond_init", "GLIBC_2.3.2", Two)(condition, attributes)
         })
     }
 }
 
 intercept! {
-    /// `pthread_cond_destroy`: waits for the waiters to leave, so it is forgotten after.
+    /// `pthread_cond_destroy`
     fn dh_wrap_pthread_cond_destroy / pthread_cond_destroy(condition: *mut c_void) -> c_int; pc {
         // SAFETY: passed on.
-        let result = unsafe { real!("pthread_cond_destroy", "GLIBC_2.3.2", One)(condition) };
-        forget(pc, condition, || result)
+        destroy(pc, condition, || unsafe { real!("pthread_cond_destroy", "GLIBC_2.3.2", One)(condition) })
     }
 }
 
@@ -172,7 +193,7 @@ intercept! {
     /// `cnd_init`
     fn dh_wrap_cnd_init / cnd_init(condition: *mut c_void) -> c_int; pc {
         // SAFETY: passed on.
-        forget(pc, condition, || unsafe { real!("cnd_init", One)(condition) })
+        make(pc, condition, || unsafe { real!("cnd_init", One)(condition) })
     }
 }
 
@@ -180,9 +201,11 @@ intercept! {
     /// `cnd_destroy`
     fn dh_wrap_cnd_destroy / cnd_destroy(condition: *mut c_void); pc {
         type Real = unsafe extern "C" fn(*mut c_void);
-        // SAFETY: passed on.
-        unsafe { real!("cnd_destroy", Real)(condition) };
-        forget(pc, condition, || 0);
+        destroy(pc, condition, || {
+            // SAFETY: passed on.
+            unsafe { real!("cnd_destroy", Real)(condition) };
+            0
+        });
     }
 }
 

@@ -1,4 +1,7 @@
-//! The order that descriptors make among the threads of one program.
+//! Descriptors: the order that they make among the threads of one program, and their own lives.
+//!
+//! A descriptor is a thing that is used and closed: a read or a write of a cell that stands for it. So a use and a close
+//! that nothing orders are a race, as they are for a block of memory. Whoever uses a descriptor uses it after it was made.
 //!
 //! Programs expect what comes out of a pipe, a socket or an `eventfd` to be ordered after what
 //! went in, so a write releases an object and a read acquires it. The object is told by what the
@@ -15,8 +18,14 @@
 
 use core::ffi::c_int;
 
-use deadheat_core::event::{Op, SyncKind};
+use core::ptr::addr_of;
+use core::sync::atomic::{AtomicU32, Ordering};
 
+use deadheat_core::access::{Access, Mode, Via};
+use deadheat_core::event::{BlockKind, Op, SyncKind};
+use deadheat_core::wire::descriptor::{CELL, SPAN};
+
+use crate::cold::{byhand, start};
 use crate::hot::{log, thread};
 use crate::sys;
 
@@ -66,6 +75,64 @@ fn socket(file: c_int, way: Way) -> u64 {
     }
 }
 
+/// Room for the cells, which begin at a multiple of their size within it. Nothing is ever stored there.
+static CELLS: [u8; 2 * SPAN as usize] = [0; 2 * SPAN as usize];
+
+/// The address of a descriptor's cell.
+fn cell(file: c_int) -> Option<u64> {
+    let start = (addr_of!(CELLS) as u64).next_multiple_of(SPAN);
+    let offset = u64::try_from(file).ok()? * CELL;
+    (offset < SPAN).then_some(start + offset)
+}
+
+/// A part of a cell that an access touches.
+const TOUCHED: u64 = 8;
+
+fn touch(pc: usize, file: c_int, mode: Mode) {
+    if let Some(address) = cell(file) {
+        log::range(pc, &Access { address, size: TOUCHED, mode, atomic: None, via: Via::Object });
+    }
+}
+
+/// The thread uses a descriptor.
+pub(super) fn used(pc: usize, file: c_int) {
+    if start::recording() {
+        touch(pc, file, Mode::Read);
+    }
+}
+
+/// A descriptor was made, unless `file` is none. A number that was replaced (`dup2`) is often in use elsewhere on
+/// purpose: that is a use only.
+fn born(pc: usize, file: c_int, mode: Mode) {
+    if let Some(address) = cell(file).filter(|_| start::recording() && byhand::is_ours()) {
+        TOLD_BY[file as usize].store(0, Ordering::Relaxed);
+        log::event(pc, &Op::Alloc { address, size: CELL, kind: BlockKind::Descriptor });
+        touch(pc, file, mode);
+    }
+}
+
+/// A descriptor was made, unless `file` is none.
+pub(super) fn made(pc: usize, file: c_int) {
+    born(pc, file, Mode::Write);
+}
+
+/// A descriptor was put in another's place.
+pub(super) fn replaced(pc: usize, file: c_int) {
+    born(pc, file, Mode::Read);
+}
+
+/// A descriptor is about to be closed: the other side of a pipe or socket may see its end.
+pub(super) fn closing(pc: usize, file: c_int) {
+    // A child of `vfork` closes its own descriptors, and does so in its parent's memory.
+    if !start::recording() || sys::status(file).is_err() || !byhand::is_ours() {
+        return;
+    }
+    release(pc, file, || {});
+    if let Some(address) = cell(file) {
+        log::event(pc, &Op::Free { address, size: TOUCHED, kind: BlockKind::Descriptor });
+    }
+}
+
 fn signal(pc: usize, object: u64) {
     log::event(pc, &Op::Signal { object, kind: SyncKind::Annotation });
 }
@@ -81,14 +148,31 @@ pub(super) fn release(pc: usize, file: c_int, first: impl FnOnce()) -> bool {
     if thread::current().is_none() {
         return false;
     }
+    used(pc, file);
     let Some(object) = object_of(file, Way::Out) else { return false };
     first();
     signal(pc, object);
+    match TOLD_BY.get(file as usize).map_or(0, |told| told.load(Ordering::Relaxed)) {
+        0 => {}
+        set => signal(pc, self::object(ANONYMOUS, u64::from(set - 1))),
+    }
     true
+}
+
+/// By descriptor, 1 + the `epoll` that tells what happens to it, if there is one.
+static TOLD_BY: [AtomicU32; (SPAN / CELL) as usize] = [const { AtomicU32::new(0) }; (SPAN / CELL) as usize];
+
+/// What goes into `file` is told through the `epoll` `set` from now on: who is told of it there comes after it, also if
+/// nothing is read.
+pub(super) fn told_by(file: c_int, set: c_int) {
+    if let Some(told) = TOLD_BY.get(file as usize) {
+        told.store(set as u32 + 1, Ordering::Relaxed);
+    }
 }
 
 /// Something came out of `file`.
 pub(super) fn acquire(pc: usize, file: c_int) {
+    used(pc, file);
     if thread::current().is_some()
         && let Some(object) = object_of(file, Way::In)
     {
@@ -96,9 +180,10 @@ pub(super) fn acquire(pc: usize, file: c_int) {
     }
 }
 
-/// `file` is a new `eventfd` or `epoll`: what an earlier one with this number ordered is over.
+/// `file` is a new `eventfd`, `epoll` or the like: what an earlier one with this number ordered is over.
 pub(super) fn created(pc: usize, file: c_int) {
     if file >= 0 {
+        made(pc, file);
         log::event(pc, &Op::Forget { object: object(ANONYMOUS, file as u64) });
     }
 }

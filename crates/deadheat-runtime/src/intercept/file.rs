@@ -6,7 +6,7 @@
 
 use core::ffi::{c_int, c_void};
 
-use super::descriptor::{acquire, created, release};
+use super::descriptor::{acquire, closing, created, made, release, used};
 use super::touch::{system_reads, system_writes};
 use crate::cold::start;
 
@@ -50,9 +50,7 @@ macro_rules! read_into {
                 // SAFETY: passed on.
                 let got = unsafe { real!($name, Real)(file, to, len $(, $more)*) };
                 if got >= 0 && start::recording() {
-                    if $ordered {
-                        acquire(pc, file);
-                    }
+                    if $ordered { acquire(pc, file) } else { used(pc, file) }
                     system_writes(pc, to, (got as usize).min(len));
                 }
                 got
@@ -81,6 +79,9 @@ macro_rules! write_from {
                 let told = $ordered
                     && start::recording()
                     && release(pc, file, || system_reads(pc, from, len));
+                if !$ordered {
+                    used(pc, file);
+                }
                 // SAFETY: passed on.
                 let put = unsafe { real!($name, Real)(file, from, len $(, $more)*) };
                 if !told && put > 0 && start::recording() {
@@ -109,9 +110,7 @@ macro_rules! read_into_parts {
                 unsafe {
                     let got = real!($name, Real)(file, parts, count $(, $more)*);
                     if got >= 0 && start::recording() {
-                        if $ordered {
-                            acquire(pc, file);
-                        }
+                        if $ordered { acquire(pc, file) } else { used(pc, file) }
                         each_part(parts, count as usize, got, |to, len| system_writes(pc, to, len));
                     }
                     got
@@ -141,6 +140,9 @@ macro_rules! write_from_parts {
                         each_part(parts, count as usize, total, |from, len| system_reads(pc, from, len));
                     };
                     let told = $ordered && start::recording() && release(pc, file, || read(isize::MAX));
+                    if !$ordered {
+                        used(pc, file);
+                    }
                     let put = real!($name, Real)(file, parts, count $(, $more)*);
                     if !told && put > 0 && start::recording() {
                         read(put);
@@ -164,12 +166,17 @@ intercept! {
     /// `close`: the other side of a pipe or socket may see its end.
     fn dh_wrap_close / close(file: c_int) -> c_int; pc {
         type Real = unsafe extern "C" fn(c_int) -> c_int;
-        if start::recording() {
-            release(pc, file, || {});
-        }
+        closing(pc, file);
         // SAFETY: passed on.
         unsafe { real!("close", Real)(file) }
     }
+}
+
+/// The call has made a pair of descriptors.
+pub(super) fn both_made(pc: usize, ends: *const [c_int; 2]) {
+    system_writes(pc, ends, size_of::<[c_int; 2]>());
+    // SAFETY: the call filled the program's variables.
+    unsafe { (*ends).into_iter().for_each(|file| made(pc, file)) };
 }
 
 intercept! {
@@ -179,7 +186,7 @@ intercept! {
         // SAFETY: passed on.
         let result = unsafe { real!("pipe", Real)(ends) };
         if result == 0 && start::recording() {
-            system_writes(pc, ends, size_of::<[c_int; 2]>());
+            both_made(pc, ends);
         }
         result
     }
@@ -192,7 +199,7 @@ intercept! {
         // SAFETY: passed on.
         let result = unsafe { real!("pipe2", Real)(ends, flags) };
         if result == 0 && start::recording() {
-            system_writes(pc, ends, size_of::<[c_int; 2]>());
+            both_made(pc, ends);
         }
         result
     }

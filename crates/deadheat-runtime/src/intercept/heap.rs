@@ -3,14 +3,20 @@
 //! Birth is recorded after the real call and death before it, so that in the order of stamps a
 //! block's memory has one owner at a time.
 
+use core::cell::UnsafeCell;
 use core::ffi::{c_int, c_void};
 use core::ptr::null_mut;
 
+use deadheat_core::access::{Access, Mode, Via};
 use deadheat_core::event::{BlockKind, Op};
 
+use super::touch::from_program;
+use crate::cold::lock::Lock;
+use crate::cold::modules;
 use crate::cold::start::{light, recording};
 use crate::gate;
-use crate::hot::log;
+use crate::hot::{log, thread};
+use crate::online;
 use crate::sys::{self, c};
 
 const ENOMEM: c_int = 12;
@@ -20,14 +26,32 @@ const EINVAL: c_int = 22;
 pub(super) fn born(pc: usize, block: *mut c_void, size: usize, kind: BlockKind) -> *mut c_void {
     if !block.is_null() && recording() && !light() {
         // A block of no bytes still has an address, and its end is told.
-        log::event(pc, &Op::Alloc { address: block as u64, size: size.max(1) as u64, kind });
+        let (address, size) = (block as u64, size.max(1) as u64);
+        log::event(pc, &Op::Alloc { address, size, kind });
+        if !is_of_system(pc) {
+            // To use what somebody else has just got from the heap takes an order, too.
+            let size = size.next_multiple_of(GRANULE).min(BORN);
+            let (mode, via) = (Mode::Write, Via::Birth);
+            log::event(pc, &Op::Access(Access { address, size, mode, atomic: None, via }));
+        }
     }
     block
 }
 
+/// So many bytes of a block have a birth that a race can be with: its first ones.
+pub(crate) const BORN: u64 = 4096;
+/// What an allocator gives nobody else a part of.
+const GRANULE: u64 = 8;
+
+/// Whether a call is one of the C library's own, or of the loader's: what they allocate for themselves they guard by locks that nobody sees.
+fn is_of_system(pc: usize) -> bool {
+    !from_program(pc) || modules::is_system(pc as u64)
+}
+
 /// A block dies; its size is known from its birth.
 pub(super) fn died(pc: usize, block: *mut c_void) {
-    if !block.is_null() && recording() {
+    // What the loader lets the program see of its own, and frees, is guarded by a lock that nobody sees.
+    if !block.is_null() && recording() && !modules::is_loader(pc as u64) {
         // SAFETY: the program's live block.
         gate::freed(pc, block as u64, || unsafe { c::malloc_usable_size(block) } as u64);
         if !light() {
@@ -90,9 +114,81 @@ intercept! {
     /// `free`
     fn dh_wrap_free / free(block: *mut c_void); pc {
         died(pc, block);
-        // SAFETY: passed on.
-        unsafe { c::__libc_free(block) };
+        give_back(block);
     }
+}
+
+/// A thread's freed blocks that wait: while races are looked for, what still uses one shall find what it left there, and not
+/// the allocator's own notes or another block.
+#[repr(C)]
+pub(crate) struct Freed {
+    blocks: [*mut c_void; WAITING],
+    next: usize,
+}
+
+/// How many blocks wait for each thread.
+const WAITING: usize = 64;
+/// Larger ones do not wait: so at most 256 KiB a thread are kept.
+const LARGEST: usize = 4096;
+
+impl Freed {
+    /// A block waits; gives the one that waited longest.
+    fn exchange(&mut self, block: *mut c_void) -> *mut c_void {
+        let oldest = core::mem::replace(&mut self.blocks[self.next % WAITING], block);
+        self.next = self.next.wrapping_add(1);
+        oldest
+    }
+
+    /// At the end of the thread they wait among those of other ended threads.
+    pub(crate) fn leave(&mut self) {
+        for block in &mut self.blocks {
+            let block = core::mem::replace(block, null_mut());
+            if !block.is_null() {
+                // SAFETY: under the lock. The program's blocks, freed once.
+                unsafe { c::__libc_free(LEFT.lock.with(|| (*LEFT.freed.get()).exchange(block))) };
+            }
+        }
+    }
+}
+
+/// What ended threads have freed.
+struct Left {
+    lock: Lock,
+    freed: UnsafeCell<Freed>,
+}
+
+// SAFETY: `freed` is touched under `lock` alone.
+unsafe impl Sync for Left {}
+
+static LEFT: Left =
+    Left { lock: Lock::new(), freed: UnsafeCell::new(Freed { blocks: [null_mut(); WAITING], next: 0 }) };
+
+/// Takes the lock for a fork.
+pub(crate) fn lock_for_fork() {
+    LEFT.lock.acquire();
+}
+
+/// Gives the lock back after a fork.
+pub(crate) fn unlock_after_fork() {
+    LEFT.lock.release();
+}
+
+/// Frees a block, at once or once others have been freed.
+pub(super) fn give_back(block: *mut c_void) {
+    let mut last = block;
+    if !block.is_null()
+        && online::on()
+        && let Some(thread) = thread::current()
+    {
+        // SAFETY: the program's live block; the calling thread's own state.
+        unsafe {
+            if (*thread).internal | (*thread).busy == 0 && c::malloc_usable_size(block) <= LARGEST {
+                last = (*thread).freed.exchange(block);
+            }
+        }
+    }
+    // SAFETY: a block of the program's that it freed.
+    unsafe { c::__libc_free(last) };
 }
 
 fn aligned(pc: usize, alignment: usize, size: usize) -> *mut c_void {

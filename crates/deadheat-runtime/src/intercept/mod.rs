@@ -21,6 +21,7 @@ macro_rules! intercept {
 }
 
 mod barrier;
+mod clone;
 mod condition;
 mod container;
 mod descriptor;
@@ -34,6 +35,7 @@ mod load;
 pub(crate) mod memory;
 mod mutex;
 mod once;
+mod open;
 mod operator_new;
 mod rwlock;
 mod semaphore;
@@ -41,7 +43,10 @@ mod signal;
 mod socket;
 mod stream;
 mod string;
+mod syscall;
 mod thread;
 mod touch;
 mod wide;
 pub(crate) mod words;
+
+pub(crate) use heap::{BORN, Freed, lock_for_fork, unlock_after_fork};

@@ -7,6 +7,7 @@ use core::ffi::{c_int, c_void};
 
 use deadheat_core::event::{LockMode, Op, SyncKind};
 
+use super::touch::{makes, uses};
 use super::words;
 use crate::cold::start::recording;
 use crate::cold::threads;
@@ -74,7 +75,11 @@ pub(super) fn lock(
     attempt: impl FnOnce() -> c_int,
     wait: impl FnOnce() -> c_int,
 ) -> c_int {
-    if recording() { taken(pc, lock, mode, obtain(pc, lock, mode, attempt, wait)) } else { wait() }
+    if !recording() {
+        return wait();
+    }
+    uses::<u8>(pc, lock);
+    taken(pc, lock, mode, obtain(pc, lock, mode, attempt, wait))
 }
 
 /// Records that a mutex was taken if `result` says so. Where its owner died holding it, what that
@@ -109,12 +114,14 @@ fn mutex_lock(
         return wait();
     }
     words::mutex_wanted(pc, mutex);
+    uses::<u8>(pc, mutex);
     mutex_taken(pc, mutex, obtain(pc, mutex, Write, attempt, wait))
 }
 
 /// Records a release, then carries it out.
 pub(super) fn unlock(pc: usize, lock: *mut c_void, mode: LockMode, real: impl FnOnce() -> c_int) -> c_int {
     if recording() {
+        uses::<u8>(pc, lock);
         log::event(pc, &Op::Release { lock: lock as u64, mode });
     }
     real()
@@ -139,13 +146,21 @@ pub(super) fn forget(pc: usize, object: *mut c_void, real: impl FnOnce() -> c_in
     real()
 }
 
+/// A lock is made or destroyed: also a write to its memory.
+pub(super) fn renew(pc: usize, lock: *mut c_void, real: impl FnOnce() -> c_int) -> c_int {
+    if recording() {
+        makes::<u8>(pc, lock);
+    }
+    forget(pc, lock, real)
+}
+
 use LockMode::Write;
 
 intercept! {
     /// `pthread_mutex_init`
     fn dh_wrap_pthread_mutex_init / pthread_mutex_init(mutex: *mut c_void, attributes: *const c_void) -> c_int; pc {
         // SAFETY: passed on.
-        forget(pc, mutex, || unsafe { real!("pthread_mutex_init", LockUntil)(mutex, attributes) })
+        renew(pc, mutex, || unsafe { real!("pthread_mutex_init", LockUntil)(mutex, attributes) })
     }
 }
 
@@ -156,7 +171,7 @@ intercept! {
             words::mutex_destroyed(pc, mutex);
         }
         // SAFETY: passed on.
-        forget(pc, mutex, || unsafe { real!("pthread_mutex_destroy", Lock)(mutex) })
+        renew(pc, mutex, || unsafe { real!("pthread_mutex_destroy", Lock)(mutex) })
     }
 }
 
@@ -222,7 +237,7 @@ intercept! {
     fn dh_wrap_mtx_init / mtx_init(mutex: *mut c_void, kind: c_int) -> c_int; pc {
         type Real = unsafe extern "C" fn(*mut c_void, c_int) -> c_int;
         // SAFETY: passed on.
-        forget(pc, mutex, || unsafe { real!("mtx_init", Real)(mutex, kind) })
+        renew(pc, mutex, || unsafe { real!("mtx_init", Real)(mutex, kind) })
     }
 }
 
@@ -233,7 +248,7 @@ intercept! {
         if recording() {
             words::mutex_destroyed(pc, mutex);
         }
-        forget(pc, mutex, || {
+        renew(pc, mutex, || {
             // SAFETY: passed on.
             unsafe { real!("mtx_destroy", Real)(mutex) };
             0
@@ -287,7 +302,7 @@ intercept! {
     fn dh_wrap_pthread_spin_init / pthread_spin_init(spinlock: *mut c_void, shared: c_int) -> c_int; pc {
         type Real = unsafe extern "C" fn(*mut c_void, c_int) -> c_int;
         // SAFETY: passed on.
-        forget(pc, spinlock, || unsafe { real!("pthread_spin_init", Real)(spinlock, shared) })
+        renew(pc, spinlock, || unsafe { real!("pthread_spin_init", Real)(spinlock, shared) })
     }
 }
 
@@ -295,7 +310,7 @@ intercept! {
     /// `pthread_spin_destroy`
     fn dh_wrap_pthread_spin_destroy / pthread_spin_destroy(spinlock: *mut c_void) -> c_int; pc {
         // SAFETY: passed on.
-        forget(pc, spinlock, || unsafe { real!("pthread_spin_destroy", Lock)(spinlock) })
+        renew(pc, spinlock, || unsafe { real!("pthread_spin_destroy", Lock)(spinlock) })
     }
 }
 

@@ -5,7 +5,7 @@
 
 use core::ffi::c_void;
 
-use super::heap::{HEAP, born, died};
+use super::heap::{HEAP, born, died, give_back};
 use crate::sys::c;
 
 /// Exports a form of `operator new`: its name, its further parameters, how memory is asked for.
@@ -52,8 +52,7 @@ macro_rules! delete {
             /// A form of `operator delete`.
             fn $export / $inner(block: *mut c_void $(, $argument: usize)*); pc {
                 died(pc, block);
-                // SAFETY: the program's block, from one of the forms above.
-                unsafe { c::__libc_free(block) };
+                give_back(block);
             }
         }
     )*};

@@ -4,7 +4,7 @@ use core::ffi::{c_int, c_void};
 
 use deadheat_core::event::LockMode::{self, Read, Write};
 
-use super::mutex::{forget, lock, taken, try_once, unlock};
+use super::mutex::{lock, renew, taken, try_once, unlock};
 use super::words;
 use crate::cold::start::recording;
 
@@ -32,7 +32,7 @@ intercept! {
         rwlock: *mut c_void, attributes: *const c_void,
     ) -> c_int; pc {
         // SAFETY: passed on.
-        forget(pc, rwlock, || unsafe { real!("pthread_rwlock_init", LockUntil)(rwlock, attributes) })
+        renew(pc, rwlock, || unsafe { real!("pthread_rwlock_init", LockUntil)(rwlock, attributes) })
     }
 }
 
@@ -43,7 +43,7 @@ intercept! {
             words::rwlock_destroyed(pc, rwlock);
         }
         // SAFETY: passed on.
-        forget(pc, rwlock, || unsafe { real!("pthread_rwlock_destroy", Lock)(rwlock) })
+        renew(pc, rwlock, || unsafe { real!("pthread_rwlock_destroy", Lock)(rwlock) })
     }
 }
 

@@ -6,7 +6,7 @@
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
-use deadheat_core::event::{Fault, Op};
+use deadheat_core::event::{Fault, Op, SyncKind};
 
 use crate::cold::start::recording;
 use crate::hot::{log, thread};
@@ -52,6 +52,7 @@ unsafe extern "C" fn on_signal(signal: c_int, about: *mut c_void, context: *mut 
         let before = *c::__errno_location();
         let call = core::mem::transmute::<usize, Handler>(handler);
         let thread = thread::known();
+        learn(signal, handler, thread);
         if let Some(thread) = thread.filter(|_| !SYNCHRONOUS.contains(&signal)) {
             let outer = ((*thread).signal, (*thread).handler_stack);
             let here = 0u8;
@@ -70,15 +71,40 @@ unsafe extern "C" fn on_signal(signal: c_int, about: *mut c_void, context: *mut 
     }
 }
 
+/// The object that a signal's handler learns from.
+fn object(signal: c_int) -> u64 {
+    0xfb << 56 | signal as u64
+}
+
+/// Whoever handles a signal knows what was done before its handler was set. What the interrupted code has ignored is nothing to
+/// the handler.
+unsafe fn learn(signal: c_int, handler: usize, thread: Option<*mut thread::Thread>) {
+    // SAFETY: the caller's promise: the calling thread's own state.
+    unsafe {
+        let ignored = thread.map_or(0, |thread| core::mem::take(&mut (*thread).ignore_sync));
+        let kind = SyncKind::Annotation;
+        log::event(handler, &Op::Wait { object: object(signal), kind, woken: true });
+        if let Some(thread) = thread {
+            (*thread).ignore_sync += ignored;
+        }
+    }
+}
+
 /// Gives a handler of the program's to a signal by `set`, which gets the one that is to be installed; `flags` are the program's. What was there before
 /// is given back, if ours is in its place.
-fn install(signal: c_int, handler: usize, flags: c_int, set: impl FnOnce(usize) -> bool) -> (usize, c_int) {
+fn install(
+    pc: usize,
+    signal: c_int,
+    (handler, flags): (usize, c_int),
+    set: impl FnOnce(usize) -> bool,
+) -> (usize, c_int) {
     let at = signal as usize % SIGNALS;
     let before = (HANDLERS[at].load(Ordering::Acquire), FLAGS[at].load(Ordering::Relaxed) as c_int);
     let is_own = handler > SIG_IGN;
     if is_own {
         HANDLERS[at].store(handler, Ordering::Release);
         FLAGS[at].store(flags as u32, Ordering::Relaxed);
+        log::event(pc, &Op::Signal { object: object(signal), kind: SyncKind::Annotation });
     }
     if !set(if is_own { ours() } else { handler }) && is_own {
         HANDLERS[at].store(before.0, Ordering::Release);
@@ -89,7 +115,7 @@ fn install(signal: c_int, handler: usize, flags: c_int, set: impl FnOnce(usize) 
 
 intercept! {
     /// `sigaction`
-    fn dh_wrap_sigaction / sigaction(signal: c_int, action: *const c_void, old: *mut c_void) -> c_int; _pc {
+    fn dh_wrap_sigaction / sigaction(signal: c_int, action: *const c_void, old: *mut c_void) -> c_int; pc {
         type Real = unsafe extern "C" fn(c_int, *const c_void, *mut c_void) -> c_int;
         let real = real!("sigaction", Real);
         if !recording() || !(0..SIGNALS as c_int).contains(&signal) {
@@ -105,7 +131,7 @@ intercept! {
                 (HANDLERS[at].load(Ordering::Acquire), FLAGS[at].load(Ordering::Relaxed) as c_int)
             } else {
                 let mut own = action.cast::<Action>().read();
-                install(signal, own.handler, own.flags, |handler| {
+                install(pc, signal, (own.handler, own.flags), |handler| {
                     if handler == ours() {
                         own.flags |= SA_SIGINFO;
                     }
@@ -128,7 +154,7 @@ intercept! {
 
 intercept! {
     /// `signal`
-    fn dh_wrap_signal / signal(number: c_int, handler: usize) -> usize; _pc {
+    fn dh_wrap_signal / signal(number: c_int, handler: usize) -> usize; pc {
         type Real = unsafe extern "C" fn(c_int, usize) -> usize;
         let real = real!("signal", Real);
         if !recording() || !(0..SIGNALS as c_int).contains(&number) || handler == SIG_ERR {
@@ -136,7 +162,7 @@ intercept! {
             return unsafe { real(number, handler) };
         }
         let mut result = SIG_ERR;
-        let before = install(number, handler, 0, |handler| {
+        let before = install(pc, number, (handler, 0), |handler| {
             // SAFETY: passed on.
             result = unsafe { real(number, handler) };
             result != SIG_ERR

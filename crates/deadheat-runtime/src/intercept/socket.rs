@@ -2,8 +2,8 @@
 
 use core::ffi::{c_int, c_void};
 
-use super::descriptor::{accepted, acquire, connecting, created, release};
-use super::file::{Part, each_part};
+use super::descriptor::{accepted, acquire, connecting, created, made, release, told_by, used};
+use super::file::{Part, both_made, each_part};
 use super::touch::{system_reads, system_writes};
 use crate::cold::start;
 use crate::sys::machine::caller_word;
@@ -114,9 +114,20 @@ intercept! {
         // SAFETY: passed on.
         let result = unsafe { real!("socketpair", Real)(family, kind, protocol, ends) };
         if result == 0 && start::recording() {
-            system_writes(pc, ends, size_of::<[c_int; 2]>());
+            both_made(pc, ends);
         }
         result
+    }
+}
+
+intercept! {
+    /// `socket`
+    fn dh_wrap_socket / socket(family: c_int, kind: c_int, protocol: c_int) -> c_int; pc {
+        type Real = unsafe extern "C" fn(c_int, c_int, c_int) -> c_int;
+        // SAFETY: passed on.
+        let file = unsafe { real!("socket", Real)(family, kind, protocol) };
+        made(pc, file);
+        file
     }
 }
 
@@ -137,6 +148,7 @@ intercept! {
     fn dh_wrap_connect / connect(file: c_int, peer: *const c_void, len: u32) -> c_int; pc {
         type Real = unsafe extern "C" fn(c_int, *const c_void, u32) -> c_int;
         if start::recording() {
+            used(pc, file);
             connecting(pc);
         }
         // SAFETY: passed on.
@@ -151,7 +163,9 @@ intercept! {
         // SAFETY: passed on.
         let connection = unsafe { real!("accept", Real)(file, peer, len) };
         if connection >= 0 && start::recording() {
+            used(pc, file);
             accepted(pc);
+            made(pc, connection);
         }
         connection
     }
@@ -164,7 +178,9 @@ intercept! {
         // SAFETY: passed on.
         let connection = unsafe { real!("accept4", Real)(file, peer, len, flags) };
         if connection >= 0 && start::recording() {
+            used(pc, file);
             accepted(pc);
+            made(pc, connection);
         }
         connection
     }
@@ -200,6 +216,10 @@ intercept! {
         type Real = unsafe extern "C" fn(c_int, c_int, c_int, *mut c_void) -> c_int;
         const REMOVE: c_int = 2;
         if start::recording() {
+            used(pc, file);
+            if what != REMOVE {
+                told_by(file, set);
+            }
             release(pc, set, || {
                 if what != REMOVE && !event.is_null() {
                     system_reads(pc, event, EVENT);

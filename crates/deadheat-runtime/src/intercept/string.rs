@@ -496,3 +496,33 @@ duplicate_part! {
     dh_wrap_strndup / strndup "strndup"
     dh_wrap___strndup / __strndup "__strndup"
 }
+
+intercept! {
+    /// `strerror_r`, GNU's: the text is in the buffer or is one of the C library's own.
+    fn dh_wrap_strerror_r / strerror_r(number: c_int, room: *mut c_char, len: usize) -> *mut c_char; pc {
+        type Real = unsafe extern "C" fn(c_int, *mut c_char, usize) -> *mut c_char;
+        // SAFETY: passed on.
+        unsafe {
+            let text = real!("strerror_r", Real)(number, room, len);
+            if text == room && len > 0 && start::recording() {
+                writes(pc, text, whole(text));
+            }
+            text
+        }
+    }
+}
+
+intercept! {
+    /// `strerror_r`, POSIX's
+    fn dh_wrap___xpg_strerror_r / xpg_strerror_r(number: c_int, room: *mut c_char, len: usize) -> c_int; pc {
+        type Real = unsafe extern "C" fn(c_int, *mut c_char, usize) -> c_int;
+        // SAFETY: passed on.
+        unsafe {
+            let result = real!("__xpg_strerror_r", Real)(number, room, len);
+            if len > 0 && start::recording() {
+                writes(pc, room, whole(room));
+            }
+            result
+        }
+    }
+}

@@ -3,6 +3,8 @@
 //! Invariant: only bytes that the real function really looks at or changes are named, and nothing
 //! here reads a byte that the real function would not read.
 
+use core::ffi::c_void;
+
 use deadheat_core::access::{Access, Mode, Via};
 
 use crate::gate;
@@ -13,7 +15,7 @@ use crate::hot::log;
 /// locks is its own business. There the runtime is linked behind the program's objects and in
 /// front of the C library; if it is not, nothing is left out.
 #[inline(always)]
-fn from_program(pc: usize) -> bool {
+pub(super) fn from_program(pc: usize) -> bool {
     let end = behind_program as *const () as usize;
     weak_address!("__real_memcpy") == 0 || pc < end || weak_address!("main") > end
 }
@@ -56,6 +58,18 @@ pub(crate) fn reads<T>(pc: usize, from: *const T, count: usize) {
 #[inline(always)]
 pub(crate) fn writes<T>(pc: usize, to: *const T, count: usize) {
     touch(pc, to as usize, count.wrapping_mul(size_of::<T>()), Mode::Write, Via::MemoryFunction);
+}
+
+/// Records that a lock or the like is used as the thing in memory that it is. What happens to its bytes inside of the
+/// library is the library's business; it is enough that they are there.
+#[inline(always)]
+pub(crate) fn uses<T>(pc: usize, object: *const c_void) {
+    touch(pc, object as usize, size_of::<T>(), Mode::Read, Via::Object);
+}
+
+/// Records that a lock or the like is made or destroyed.
+pub(crate) fn makes<T>(pc: usize, object: *const c_void) {
+    touch(pc, object as usize, size_of::<T>(), Mode::Write, Via::Object);
 }
 
 /// Records that the system read the program's memory.

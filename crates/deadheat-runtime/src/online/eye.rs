@@ -51,14 +51,29 @@ pub(crate) struct Eye {
     pub(crate) nodes: *mut u32,
 }
 
+/// From one moment to the next. The number between is that of the births of the later one ([`is_birth`]): so a block's
+/// birth is no access of its thread's that would stand for later ones.
+pub(super) const STEP: u64 = 2;
+
+/// Whether the word is of a block's birth, and not of an access.
+pub(super) const fn is_birth(word: u64) -> bool {
+    !word::clock(word).is_multiple_of(STEP)
+}
+
 /// In no cell: neither an access nor a link.
 const OUT: u64 = word::SEALED | word::BYTES;
 
 impl Eye {
-    /// The clock of the present moment.
+    /// The clock of the present moment: an even number.
     #[inline(always)]
     pub(super) fn now(&self) -> u64 {
-        self.clock.get(self.slot) + 1
+        self.clock.get(self.slot) + STEP
+    }
+
+    /// The clock of the blocks that are born in the present moment: before its accesses, behind all that was published.
+    pub(super) fn birth(&mut self) -> u64 {
+        self.changed = true;
+        self.now() - 1
     }
 
     /// Whether the present moment has an access, or the thread learned something in it.
@@ -68,6 +83,14 @@ impl Eye {
         self.changed || unsafe { (*self.history).count() } != self.begun
     }
 
+    /// The clock of the last moment with an access, as another thread sees it.
+    pub(super) fn latest(&self) -> u64 {
+        match self.history.is_null() || !self.used() {
+            true => self.clock.get(self.slot),
+            false => self.now(),
+        }
+    }
+
     /// What was known until now has been published, and the own clock is that of the last moment: a new one begins.
     #[inline]
     pub(super) fn begin_moment(&mut self) {
@@ -75,6 +98,12 @@ impl Eye {
         self.begun = unsafe { (*self.history).count() };
         self.changed = false;
         self.refresh();
+    }
+
+    /// The bytes that this moment has accessed may have a new life: what comes is told apart from that.
+    pub(super) fn end_moment(&mut self) {
+        self.tell();
+        self.begin_moment();
     }
 
     fn refresh(&mut self) {
@@ -92,7 +121,7 @@ impl Eye {
     /// Gives a thread that knows `self.clock` a slot.
     pub(super) fn settle(&mut self, thread: *mut Thread, id: u32) {
         let (slot, clock) = slots::take(thread, id, &self.clock);
-        slots::alone_with(|| self.clock.set(slot, clock - 1));
+        slots::alone_with(|| self.clock.set(slot, clock - STEP));
         self.slot = slot;
         self.history = slots::history(slot);
         self.version = u64::from(id) << 32;
@@ -103,7 +132,7 @@ impl Eye {
     /// The clock of the slot is used up: the thread goes on in another.
     #[cold]
     pub(super) fn move_on(&mut self, thread: *mut Thread, id: u32) {
-        if self.now() >= LAST_CLOCK {
+        if self.now() + STEP > LAST_CLOCK {
             self.settle(thread, id);
         }
     }

@@ -15,6 +15,7 @@ use deadheat_core::event::{LockMode, Op};
 use deadheat_core::kind::Kind;
 use deadheat_core::race::HeldLock;
 
+use super::eye::STEP;
 use super::list::List;
 use super::pool;
 use crate::cold::lock::Lock;
@@ -188,7 +189,7 @@ impl History {
 
     /// Notes the context of what follows.
     pub(crate) fn context(&self, clock: u64, node: u32, locks: &[HeldLock]) {
-        let begins = &self.begins[(clock % CLOCKS) as usize];
+        let begins = &self.begins[(clock / STEP % CLOCKS) as usize];
         let count = self.count();
         let known = &self.ring[(begins.load(Ordering::Relaxed) % RECORDS) as usize];
         let again = known.first.load(Ordering::Relaxed) & (CONTEXT | LOCK | SIZE | ACCESS | CLOCK)
@@ -248,7 +249,7 @@ impl History {
 
     fn find_now(&self, wanted: &Wanted) -> Found {
         let count = self.count.load(Ordering::Acquire);
-        let begin = self.begins[(wanted.clock % CLOCKS) as usize].load(Ordering::Relaxed);
+        let begin = self.begins[(wanted.clock / STEP % CLOCKS) as usize].load(Ordering::Relaxed);
         let mut found = self.find_from(begin, count, wanted);
         fence(Ordering::Acquire);
         // What was written meanwhile went over the oldest records.

@@ -32,7 +32,7 @@ mod word;
 use core::sync::atomic::{AtomicU8, Ordering, compiler_fence};
 
 use deadheat_core::access::{Access, Mode, Via};
-use deadheat_core::event::{BlockKind, Fault, Op};
+use deadheat_core::event::{BlockKind, Fault, Op, SyncKind};
 
 pub(crate) use eye::Eye;
 pub(crate) use quick::{access, on_access, on_odd_access};
@@ -381,6 +381,7 @@ pub(crate) unsafe fn event(thread: *mut Thread, pc: usize, op: &Op) {
         }
         let owner = (id, (*thread).busy == 0);
         match *op {
+            Op::Access(Access { address, size, via: Via::Birth, .. }) => birth(thread, address, size),
             Op::Access(access) => judge(thread, &access, pc as u64),
             Op::Fence(order) => ordering(thread, |eye| eye.fence(order)),
             Op::Acquire { lock, mode } => {
@@ -395,6 +396,7 @@ pub(crate) unsafe fn event(thread: *mut Thread, pc: usize, op: &Op) {
             Op::End => end(thread, owner),
             Op::Signal { object, kind } => ordering(thread, |eye| eye.signal(owner, object, kind)),
             Op::Await { object, kind } => ordering(thread, |eye| eye.begin_wait(owner, id, object, kind)),
+            Op::Wait { kind: SyncKind::Everything, .. } => ordering(thread, Eye::learn_all),
             Op::Wait { object, kind, woken } => {
                 ordering(thread, |eye| eye.end_wait(owner, id, object, (kind, woken)));
             }
@@ -513,7 +515,7 @@ unsafe fn born(thread: *mut Thread, pc: usize, owner: (u32, bool), what: (u64, u
             shadow::clear(address as usize, size as usize, fresh, &mut (*thread).eye.blocks);
         }
         match kind {
-            BlockKind::Heap | BlockKind::Mapping => {
+            BlockKind::Heap | BlockKind::Mapping | BlockKind::Descriptor => {
                 let node = tree::child(Eye::node(thread), pc as u64);
                 let (address, size, kind) = (address as usize, size as usize, kind as u32);
                 shadow::note(&shadow::Noted { address, size, kind, node, thread: owner.0 });
@@ -523,6 +525,25 @@ unsafe fn born(thread: *mut Thread, pc: usize, owner: (u32, bool), what: (u64, u
         }
         compiler_fence(Ordering::SeqCst);
         (*thread).busy = outer;
+    }
+}
+
+/// The birth of a block, whose cells are clear, is a write to its first bytes.
+unsafe fn birth(thread: *mut Thread, address: u64, size: u64) {
+    // SAFETY: the calling thread's own state.
+    unsafe {
+        if (*thread).ignore_writes != 0 || (*thread).busy != 0 || !looking() {
+            return;
+        }
+        let moment = word::moment((*thread).eye.slot, (*thread).eye.birth()) | WRITE;
+        let (mut at, end) = (address as usize, address.saturating_add(size) as usize);
+        while at < end {
+            let Some(cell) = shadow::cell(at) else { return };
+            if cell[0].load(Ordering::Relaxed) == 0 {
+                cell[0].store(moment, Ordering::Relaxed);
+            }
+            at += GRANULE;
+        }
     }
 }
 
@@ -537,18 +558,24 @@ unsafe fn died(thread: *mut Thread, pc: usize, what: (u64, u64, BlockKind)) {
     let access = Access { address, size, mode: Mode::Write, atomic: None, via: Via::Free };
     // SAFETY: the calling thread's own state.
     unsafe {
-        if kind != BlockKind::Mapping {
-            return judge(thread, &access, pc as u64);
+        if kind == BlockKind::Mapping || size >= shadow::LARGE as u64 {
+            shadow::touched(address as usize, size as usize, |start, size| {
+                judge_part(thread, &access, (start, start + size), pc as u64);
+            });
+        } else {
+            judge(thread, &access, pc as u64);
         }
-        shadow::touched(address as usize, size as usize, |start, size| {
-            judge_part(thread, &access, (start, start + size), pc as u64);
-        });
+        // The next file with a descriptor's number may be opened unseen.
+        if !matches!(kind, BlockKind::Mapping | BlockKind::Descriptor) {
+            return;
+        }
         let outer = (*thread).busy;
         (*thread).busy = outer.max(JUDGING);
         compiler_fence(Ordering::SeqCst);
         shadow::clear(address as usize, size as usize, true, &mut (*thread).eye.blocks);
         compiler_fence(Ordering::SeqCst);
         (*thread).busy = outer;
+        ordering(thread, Eye::end_moment);
     }
 }
 

@@ -220,8 +220,14 @@ unsafe fn drop_object(object: *mut Object) {
 
 /// Calls `each` with every address in a range that may hold an object.
 pub(crate) fn in_range(start: u64, end: u64, mut each: impl FnMut(u64)) {
+    let end = end.min((REGIONS as u64) << REGION_LOG2);
     let mut at = start;
     while at < end {
+        let region = at >> REGION_LOG2;
+        if LISTS[region as usize].load(Ordering::Acquire) == 0 {
+            at = (region + 1) << REGION_LOG2;
+            continue;
+        }
         let next = ((at >> PAGE_LOG2) + 1) << PAGE_LOG2;
         if on_page(at).load(Ordering::Relaxed) != 0 {
             in_page(at, next.min(end), &mut each);

@@ -15,10 +15,10 @@ use super::object::{self, Family, Object, Round};
 use super::slots;
 use crate::hot::atomic;
 
-/// The family of a kind; `None` for condition variables, which work otherwise.
+/// The family of a kind; `None` for condition variables and for what is no object, which work otherwise.
 const fn family(kind: SyncKind) -> Option<Family> {
     match kind {
-        SyncKind::Condition | SyncKind::ConditionAll => None,
+        SyncKind::Condition | SyncKind::ConditionAll | SyncKind::Everything => None,
         SyncKind::Semaphore => Some(Family::Semaphore),
         SyncKind::Once => Some(Family::Once),
         SyncKind::Annotation => Some(Family::Annotation),
@@ -63,7 +63,7 @@ impl Eye {
 
     /// The own clock as it is published, after which [`Self::begin_moment`] is due.
     #[inline]
-    fn tell(&mut self) -> u64 {
+    pub(super) fn tell(&mut self) -> u64 {
         if self.used() {
             self.clock.set(self.slot, self.now());
         }
@@ -220,6 +220,19 @@ impl Eye {
                 }
             }
         }
+    }
+
+    /// The thread learns what any thread did so far.
+    pub(super) fn learn_all(&mut self) {
+        slots::alone_with(|| self.clock.widen(slots::count() + 1));
+        slots::each_present(|slot, clock| {
+            // A slot that came meanwhile is of a thread that did nothing yet.
+            if (slot as usize) < self.clock.width() && slot != self.slot && self.clock.get(slot) < clock {
+                self.clock.set(slot, clock);
+                self.version += 1;
+                self.changed = true;
+            }
+        });
     }
 
     /// The thread arrives at a barrier that waits for `count`.

@@ -11,7 +11,7 @@ use deadheat_core::event::BlockKind;
 use deadheat_core::race::HeldLock;
 use deadheat_core::wire::{block as wire_block, flag, race};
 
-use super::eye::Eye;
+use super::eye::{Eye, STEP, is_birth};
 use super::history::{Site, Wanted};
 use super::list::List;
 use super::shadow::{self, Noted};
@@ -21,6 +21,7 @@ use crate::cold::block::{self, Label};
 use crate::cold::byhand;
 use crate::cold::lock::Lock;
 use crate::hot::thread::Thread;
+use crate::intercept::BORN;
 
 /// Calls that are written of a stack: the innermost.
 const MOST_CALLS: usize = 1024;
@@ -171,6 +172,13 @@ pub(crate) unsafe fn found(thread: *mut Thread, mine: Mine<'_>, other: u64) {
     // SAFETY: histories stay mapped.
     let history = unsafe { &*history };
     let clock = word::clock(other);
+    if is_birth(other) {
+        if let Some(earlier) = birth(start, clock) {
+            with(|inner| inner.race(&earlier, &later, start));
+            byhand::halt();
+        }
+        return;
+    }
     let (writes, atomic) = (other & word::WRITE != 0, other & word::ATOMIC != 0);
     let site = history.find(&Wanted { clock, writes, atomic, start, end });
     let Some(owner) = history.owner(clock) else { return };
@@ -191,6 +199,16 @@ pub(crate) unsafe fn found(thread: *mut Thread, mine: Mine<'_>, other: u64) {
         site.locks.drop_all();
     }
     byhand::halt();
+}
+
+/// The birth of the block that holds an address.
+fn birth(address: u64, clock: u64) -> Option<Side<'static>> {
+    use deadheat_core::access::{Mode, Via};
+    let (_, Noted { address, size, node, thread, .. }) = block_of(address)?;
+    let size = (size as u64).min(BORN);
+    let access = Access { address: address as u64, size, mode: Mode::Write, atomic: None, via: Via::Birth };
+    let (pc, node) = (tree::calls(node).next().unwrap_or(0), tree::parent(node));
+    Some(Side { thread, clock, known: true, access, pc, node, locks: &[] })
 }
 
 /// What a word says of its access.
@@ -263,7 +281,7 @@ impl Inner {
         self.push(address);
         self.push(size);
         self.push(side.pc);
-        self.push(side.clock);
+        self.push(side.clock / STEP);
         let counts = self.len;
         self.push(0);
         let calls = self.calls(side.node);
@@ -351,8 +369,7 @@ fn key(earlier: &Side<'_>, later: &Side<'_>) -> u64 {
 fn block_of(address: u64) -> Option<(BlockKind, Noted)> {
     slots::storage_of(address).or_else(|| {
         let noted = shadow::noted_around(address as usize)?;
-        let kind = if noted.kind == BlockKind::Heap as u32 { BlockKind::Heap } else { BlockKind::Mapping };
-        Some((kind, noted))
+        Some((BlockKind::from_number(noted.kind)?, noted))
     })
 }
 

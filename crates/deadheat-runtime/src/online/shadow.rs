@@ -3,7 +3,7 @@
 //! The address space is cut into regions of 64 MiB. A table gives for each region what to add to twice an address to come to its
 //! cell; it holds for all addresses, wherever the program's memory lies, and two addresses never share a cell.
 
-use core::sync::atomic::{AtomicU64 as Word, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicU32, AtomicU64 as Word, AtomicUsize, Ordering};
 
 use super::block::{self, Blocks};
 use super::word::GRANULE;
@@ -39,10 +39,25 @@ pub(crate) fn cell<'a>(address: usize) -> Option<&'a Cell> {
     }
     let mut base = CELLS[region].load(Ordering::Relaxed);
     if base == 0 {
-        base = map(&CELLS[region], region * REGION * SCALE, REGION * SCALE);
+        base = touch(region);
     }
     // SAFETY: the region's cells are mapped, and zero at first, which is a cell.
     Some(unsafe { &*(base.wrapping_add((address & !(GRANULE - 1)) * SCALE) as *const Cell) })
+}
+
+/// The regions that were touched so far, as far as there is room: a fork is not to look through all.
+static TOUCHED: [AtomicU32; 1 << 12] = [const { AtomicU32::new(0) }; 1 << 12];
+static TOUCHED_COUNT: AtomicU32 = AtomicU32::new(0);
+
+/// Maps a region's cells.
+#[cold]
+#[inline(never)]
+fn touch(region: usize) -> usize {
+    let next = TOUCHED_COUNT.fetch_add(1, Ordering::Relaxed);
+    if let Some(place) = TOUCHED.get(next as usize) {
+        place.store(region as u32, Ordering::Release);
+    }
+    map(&CELLS[region], region * REGION * SCALE, REGION * SCALE)
 }
 
 /// Maps a region's part, `size` bytes, so that `from` becomes its beginning. Behind it is a page that nobody writes: a hook may
@@ -65,6 +80,8 @@ pub(super) fn map(base: &AtomicUsize, from: usize, size: usize) -> usize {
 
 /// Above this size clearing by pages is quicker than by stores.
 const BY_PAGES: usize = 8 << 20;
+/// Above this size it pays to ask the system which cells were touched at all.
+pub(crate) const LARGE: usize = 256 << 10;
 const PAGE: usize = 4096;
 
 /// The bytes have a new life, without a past. `fresh` if they come straight from the system.
@@ -74,6 +91,12 @@ const PAGE: usize = 4096;
 pub(crate) unsafe fn clear(start: usize, size: usize, fresh: bool, blocks: &mut Blocks) {
     let end = start.saturating_add(size).min(1 << 47);
     let by_pages = fresh || size >= BY_PAGES;
+    if size >= LARGE && !by_pages {
+        return touched(start, size, |start, size| {
+            // SAFETY: passed on; a part is not large.
+            unsafe { clear(start, size, fresh, blocks) };
+        });
+    }
     let mut at = start & !(GRANULE - 1);
     while at < end {
         let next = ((at | (REGION - 1)) + 1).min(end);
@@ -188,6 +211,10 @@ pub(crate) unsafe fn note(noted: &Noted) {
     unsafe {
         let mut at = noted.address + 2 * META_GRANULE;
         while at < noted.address + noted.size.min(BY_PAGES) {
+            if META.get(at >> REGION_LOG2).is_none_or(|base| base.load(Ordering::Relaxed) == 0) {
+                at = (at | (REGION - 1)) + 1;
+                continue;
+            }
             if let Some(word) = meta(at, false)
                 && (*word).load(Ordering::Relaxed) != 0
             {
@@ -228,6 +255,10 @@ pub(crate) fn noted_at(address: usize) -> Option<Noted> {
 /// The block, live or freed, that holds an address. Looks back a long way: for reports.
 pub(crate) fn noted_around(address: usize) -> Option<Noted> {
     const FARTHEST: usize = 1 << 30;
+    if address >> REGION_LOG2 >= REGIONS {
+        // A lock that is known by a name, not by its place.
+        return None;
+    }
     let mut at = address & !(META_GRANULE - 1);
     let stop = at.saturating_sub(FARTHEST);
     while at > stop {
@@ -247,12 +278,19 @@ pub(crate) fn noted_around(address: usize) -> Option<Noted> {
 
 /// In a forked child: nothing has happened yet. What is known of blocks stays.
 pub(crate) fn forget_all() {
-    for (region, base) in CELLS.iter().enumerate() {
-        let base = base.load(Ordering::Relaxed);
-        if base != 0 {
-            let start = base.wrapping_add(region * REGION * SCALE);
-            // SAFETY: the region is mapped, and the process has this thread alone.
-            unsafe { sys::forget_pages(start as *mut u8, REGION * SCALE) };
-        }
+    let count = TOUCHED_COUNT.load(Ordering::Relaxed) as usize;
+    match TOUCHED.get(..count) {
+        Some(touched) => touched.iter().for_each(|region| forget(region.load(Ordering::Acquire) as usize)),
+        None => (0..REGIONS).for_each(forget),
+    }
+}
+
+/// Forgets all accesses to a region.
+fn forget(region: usize) {
+    let base = CELLS[region].load(Ordering::Relaxed);
+    if base != 0 {
+        let start = base.wrapping_add(region * REGION * SCALE);
+        // SAFETY: the region is mapped, and the process has this thread alone.
+        unsafe { sys::forget_pages(start as *mut u8, REGION * SCALE) };
     }
 }

@@ -86,7 +86,7 @@ pub(crate) fn take(thread: *mut Thread, id: u32, known: &Clock) -> (u32, u64) {
 }
 
 impl Inner {
-    /// A slot that a thread which knows `known` can go on with, or a fresh one; and its next clock.
+    /// A slot that a thread which knows `known` can go on with, or a fresh one; and its next clock, an even number.
     fn choose(&mut self, known: &Clock) -> (u32, u64) {
         let inner = self;
         let from = inner.retired.len().saturating_sub(LOOKED_AT);
@@ -96,13 +96,13 @@ impl Inner {
         });
         if let Some(at) = reusable {
             let (slot, last) = inner.retired.swap_remove(at);
-            return (slot, last + 1);
+            return (slot, last + 2);
         }
         if inner.count == LAST_SLOT {
             crate::cold::fault(b"deadheat: more than 65533 threads at once; the program is stopped\n");
         }
         inner.count += 1;
-        (inner.count, 1)
+        (inner.count, 2)
     }
 }
 
@@ -114,7 +114,7 @@ pub(crate) fn give(slot: u32, last: u64) {
         if !ROWS[slot as usize].thread.swap(null_mut(), Ordering::AcqRel).is_null() {
             inner.running -= 1;
         }
-        if last >= LAST_CLOCK - 1 {
+        if last >= LAST_CLOCK - 2 {
             inner.lost = true;
         } else {
             inner.retired.push((slot, last));
@@ -168,6 +168,28 @@ pub(crate) fn find_known() {
     });
 }
 
+/// How many slots there are, counted from 1. For who has the lock.
+pub(crate) fn count() -> usize {
+    // SAFETY: under the lock.
+    unsafe { (*SLOTS.inner.get()).count as usize }
+}
+
+/// Calls `each` with every slot and the clock that its last or present moment has.
+pub(crate) fn each_present(mut each: impl FnMut(u32, u64)) {
+    SLOTS.lock.with(|| {
+        // SAFETY: under the lock.
+        let retired = unsafe { &(*SLOTS.inner.get()).retired };
+        retired.iter().for_each(|&(slot, last)| each(slot, last));
+        for (slot, row) in ROWS.iter().enumerate().take(count() + 1).skip(1) {
+            let thread = row.thread.load(Ordering::Acquire);
+            if !thread.is_null() {
+                // SAFETY: the memory of a `Thread` stays mapped; its clock changes its place under this lock alone.
+                each(slot as u32, unsafe { (*thread).eye.latest() });
+            }
+        }
+    });
+}
+
 /// Runs `change`, which moves the memory of a running thread's clock, while nobody asks what threads know.
 pub(crate) fn alone_with(change: impl FnOnce()) {
     SLOTS.lock.with(change);
@@ -199,7 +221,7 @@ pub(crate) fn unlock_after_fork() {
 
 /// In a forked child: no other thread is there any more.
 pub(crate) fn alone(slot: u32) {
-    for (at, row) in ROWS.iter().enumerate() {
+    for (at, row) in ROWS.iter().enumerate().take(count() + 1) {
         if at != slot as usize {
             row.thread.store(null_mut(), Ordering::Relaxed);
         }

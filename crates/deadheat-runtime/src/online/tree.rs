@@ -85,6 +85,11 @@ fn look_up(tree: &Tree, parent: u32, call: u64) -> u32 {
     }
 }
 
+/// The node of the calls that lead to the innermost one of a node.
+pub(crate) fn parent(node: u32) -> u32 {
+    tree().nodes[node as usize % NODES].parent.load(Ordering::Relaxed)
+}
+
 /// The calls that lead to a node, the innermost first.
 pub(crate) fn calls(node: u32) -> impl Iterator<Item = u64> + Clone {
     let mut at = node;

@@ -111,7 +111,7 @@ fn orders(mode: Mode, acquires: bool, releases: bool) -> bool {
 /// (a condition variable's mutex does that for it).
 fn hands_over(kind: SyncKind) -> bool {
     match kind {
-        SyncKind::Condition | SyncKind::ConditionAll => false,
+        SyncKind::Condition | SyncKind::ConditionAll | SyncKind::Everything => false,
         SyncKind::Semaphore | SyncKind::Once | SyncKind::Annotation => true,
     }
 }

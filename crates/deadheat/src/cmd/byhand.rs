@@ -9,7 +9,7 @@ use deadheat_report::format::named;
 
 use crate::args::Common;
 use crate::exit::{Exit, Failure};
-use crate::tell::{self, Telling};
+use crate::tell::{self, LeaveOut, Telling};
 
 /// What the runtime hands over.
 #[derive(clap::Args)]
@@ -50,7 +50,12 @@ pub(crate) fn run(args: &Args, common: &Common) -> Result<Exit, Failure> {
     let unwanted = options::FINDINGS.iter().filter(|row| off(row.0)).flat_map(|row| row.1).copied().collect();
     // ThreadSanitizer tells of a cycle only where each lock was asked for, unless it is asked for more.
     let brief = format == "tsan" && value("second_deadlock_stack").and_then(options::yes) != Some(true);
-    match tell::by_hand(&args.trace, (unwanted, brief), &telling, common)? {
+    let flag = |name| value(name).and_then(options::yes);
+    let leave_out = LeaveOut {
+        libraries: flag("ignore_noninstrumented_modules") == Some(true),
+        atomics: flag("report_atomic_races") == Some(false),
+    };
+    match tell::by_hand(&args.trace, (unwanted, brief), leave_out, &telling, common)? {
         Exit::Races => Ok(Exit::Program(options::exit_code(&texts))),
         other => Ok(other),
     }

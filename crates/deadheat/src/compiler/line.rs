@@ -47,6 +47,9 @@ pub(crate) struct Line {
     pub(crate) names_cxx_library: bool,
     /// `-mllvm` options are given that we would give as well.
     pub(crate) own_pass_options: bool,
+    /// What is said about the instrumentation itself, as options of clang's compiler proper: its driver takes
+    /// the words only where it is told to sanitize.
+    pub(crate) tuning: Vec<String>,
 }
 
 /// Options whose value is the next argument.
@@ -172,6 +175,7 @@ struct Reader {
     no_cxx_library: bool,
     names_cxx_library: bool,
     own_pass_options: bool,
+    tuning: Vec<String>,
     language: Option<String>,
     linker_z: bool,
 }
@@ -203,6 +207,8 @@ impl Reader {
             if list.split(',').any(|name| name == "thread" || name == "all") {
                 self.thread = Some(false);
             }
+        } else if let Some(words) = tuning(option) {
+            self.tuning.extend(words);
         } else if let Some(language) = option.strip_prefix("-x") {
             self.language = (language != "none").then(|| language.to_owned());
         } else if let Some(keyword) = option.strip_prefix("-z") {
@@ -300,6 +306,7 @@ impl Reader {
             cxx_library: !self.no_cxx_library && !self.no_libraries,
             names_cxx_library: self.names_cxx_library,
             own_pass_options: self.own_pass_options,
+            tuning: self.tuning,
         }
     }
 }
@@ -314,6 +321,25 @@ fn asks_for_debug_information(option: &str) -> bool {
             || kind.starts_with(|digit: char| digit.is_ascii_digit())
             || KINDS.iter().any(|known| kind.starts_with(known))
     })
+}
+
+/// An option of clang's driver about the instrumentation, in the words of its compiler proper.
+fn tuning(option: &str) -> Option<Vec<String>> {
+    let pass = |names: &[&str]| {
+        let words = names.iter().flat_map(|name| ["-mllvm".to_owned(), format!("-tsan-instrument-{name}=0")]);
+        Some(words.collect())
+    };
+    match option {
+        "-fno-sanitize-thread-memory-access" => pass(&["memory-accesses", "memintrinsics"]),
+        "-fno-sanitize-thread-func-entry-exit" => pass(&["func-entry-exit"]),
+        "-fno-sanitize-thread-atomics" => pass(&["atomics"]),
+        _ => {
+            let list = option
+                .strip_prefix("-fsanitize-ignorelist=")
+                .or_else(|| option.strip_prefix("-fsanitize-blacklist="))?;
+            Some(vec!["-Xclang".to_owned(), format!("-fsanitize-ignorelist={list}")])
+        }
+    }
 }
 
 #[cfg(test)]
@@ -369,6 +395,14 @@ mod tests {
         assert_eq!(thread("-fsanitize=thread -fno-sanitize=thread a.c"), Some(false));
         assert_eq!(thread("-fno-sanitize=all -fsanitize=thread a.c"), Some(true));
         assert_eq!(thread("-fsanitize=undefined a.c"), None);
+    }
+
+    #[test]
+    fn what_is_not_to_be_instrumented_is_passed_on() {
+        let tuning = |text| read(text).tuning.join(" ");
+        assert_eq!(tuning("-fno-sanitize-thread-atomics a.c"), "-mllvm -tsan-instrument-atomics=0");
+        assert_eq!(tuning("-fsanitize-ignorelist=x a.c"), "-Xclang -fsanitize-ignorelist=x");
+        assert_eq!(tuning("-fsanitize=thread a.c"), "");
     }
 
     #[test]

@@ -88,6 +88,9 @@ fn clang(line: &Line, major: u32, object: Option<&Object>, additions: &mut Addit
             // `x++` is told as a read and a write, in one call.
             options.extend(["-mllvm", "-tsan-compound-read-before-write=1"]);
         }
+        if object.is_some() {
+            options.extend(line.tuning.iter().map(String::as_str));
+        }
         if !line.debug {
             options.push("-g");
         }

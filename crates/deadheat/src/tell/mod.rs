@@ -10,7 +10,7 @@ pub(crate) mod owner;
 pub(crate) mod resolve;
 mod together;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -24,7 +24,9 @@ use deadheat_detect::detector::Detector;
 use deadheat_detect::registry::{self, Analysis, Options};
 use deadheat_report::format::{FORMATS, Format, Style, named};
 use deadheat_report::group::{Groups, join_findings};
-use deadheat_report::model::{Finding, Grade, LOCK_ORDER, Module, Race, Report, Run, SCHEMA, Summary, TOOK};
+use deadheat_report::model::{
+    Finding, Grade, LOCK_ORDER, Module, Operation, Race, Report, Run, SCHEMA, Summary, TOOK,
+};
 use deadheat_report::source::{Files, Sources};
 use deadheat_report::suppress::Suppressions;
 use deadheat_trace::{Ending, Tables, Trace, Visit};
@@ -186,6 +188,7 @@ pub(crate) fn traces(
 pub(crate) fn by_hand(
     trace: &Path,
     (unwanted, brief): (Vec<&'static str>, bool),
+    leave_out: LeaveOut,
     telling: &Telling,
     common: &Common,
 ) -> Result<Exit, Failure> {
@@ -193,6 +196,12 @@ pub(crate) fn by_hand(
     let judging = Judging { by, all_pairs: false, suspected: true, unwanted };
     tell(&[trace.to_owned()], &judging, telling, common, |mut reports| {
         reports.iter_mut().for_each(|report| report.run.trace = None);
+        if leave_out.libraries {
+            reports.iter_mut().for_each(leave_out_libraries);
+        }
+        if leave_out.atomics {
+            reports.iter_mut().for_each(leave_out_atomics);
+        }
         // What is suppressed altogether is not worth a word.
         let findings = reports.iter_mut().flat_map(|report| &mut report.findings);
         let steps =
@@ -201,6 +210,40 @@ pub(crate) fn by_hand(
         reports.retain(|report| !report.races.is_empty() || !report.findings.is_empty());
         reports
     })
+}
+
+/// Which races are not told, by options.
+#[derive(Clone, Copy)]
+pub(crate) struct LeaveOut {
+    /// Those with what a library that is not instrumented calls.
+    pub(crate) libraries: bool,
+    /// Those of an atomic access with a plain one.
+    pub(crate) atomics: bool,
+}
+
+/// Takes out the races with an atomic access, unless the other is the end of a block's life.
+fn leave_out_atomics(report: &mut Report) {
+    report.races.retain(|race| {
+        let [one, other] = &race.accesses;
+        !(one.atomic || other.atomic) || one.op == Operation::Free || other.op == Operation::Free
+    });
+}
+
+/// Takes out the races with an access that a function of the C library made for a module which is not instrumented.
+fn leave_out_libraries(report: &mut Report) {
+    let name = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
+    let modules = report.run.modules.iter().filter(|module| !is_instrumented(Path::new(&module.path)));
+    let unseen: HashSet<String> = modules.map(|module| name(&module.path)).collect();
+    report.races.retain(|race| {
+        let mut innermost = race.accesses.iter().filter_map(|access| access.frames.first()?.module.as_ref());
+        !innermost.any(|module| unseen.contains(module))
+    });
+}
+
+/// Whether a module names a hook; one that cannot be read counts as if it did.
+fn is_instrumented(path: &Path) -> bool {
+    const HOOK: &[u8] = b"__tsan_func_entry";
+    std::fs::read(path).map_or(true, |bytes| bytes.windows(HOOK.len()).any(|part| part == HOOK))
 }
 
 /// Judges the traces of the processes that a command started, and tells them as one. The code is 66 or 0.

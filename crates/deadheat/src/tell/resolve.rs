@@ -11,6 +11,7 @@ use deadheat_core::access::{Access as CoreAccess, MemoryOrder, Mode, Via};
 use deadheat_core::event::{BlockKind, LockMode as CoreLockMode};
 use deadheat_core::ids::{PlaceId, StackId, ThreadId};
 use deadheat_core::race::{Block, Race as CoreRace, Side};
+use deadheat_core::wire::descriptor;
 use deadheat_report::group::{is_own, key_frame, race_id};
 use deadheat_report::model::{Access, Frame, Hex, Location, Lock, LockMode, Operation, Race, Thread};
 use deadheat_symbol::{DataSymbol, LocalVariable, ModuleKey, Symbolizer};
@@ -248,6 +249,10 @@ impl<'a> Resolver<'a> {
                 None => Location::Mapping { size, offset, thread, frames: self.stack(place, stack) },
             },
             BlockKind::Stack => unnamed_on_stack(thread),
+            BlockKind::Descriptor => {
+                let number = descriptor::number(block.address);
+                Location::Descriptor { number, thread, frames: self.stack(place, stack) }
+            }
             // Races there are not told.
             BlockKind::Benign => Location::default(),
             BlockKind::ThreadLocal => Location::Tls { symbol: self.thread_local(offset), thread },
@@ -359,6 +364,9 @@ fn lock_name(location: &Location, address: u64) -> (String, String) {
             (format!("thread-local lock of {thread}"), format!("tls:{thread}"))
         }
         Location::Named { name } => (name.clone(), name.clone()),
+        Location::Descriptor { number, .. } => {
+            (format!("file descriptor {number}"), format!("descriptor:{number}"))
+        }
         Location::Unknown => (format!("lock {address:#x}"), "unknown".to_owned()),
     }
 }
@@ -406,7 +414,8 @@ fn order_name(order: MemoryOrder) -> &'static str {
 
 fn via_name(via: Via) -> Option<&'static str> {
     match via {
-        Via::Code | Via::Free => None,
+        Via::Code | Via::Free | Via::Object => None,
+        Via::Birth => Some("birth"),
         Via::Volatile => Some("volatile"),
         Via::Vptr => Some("vptr"),
         Via::MemoryFunction => Some("memory-function"),

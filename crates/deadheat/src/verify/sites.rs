@@ -340,7 +340,8 @@ impl Finder<'_> {
                 | Location::Heap { .. }
                 | Location::Stack { .. }
                 | Location::Tls { .. }
-                | Location::Mapping { .. } => false,
+                | Location::Mapping { .. }
+                | Location::Descriptor { .. } => false,
             }
         })
     }

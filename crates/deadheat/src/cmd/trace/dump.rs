@@ -191,6 +191,8 @@ fn access_operands(access: &Access, tables: &Tables, line: &mut String) {
         Via::MemoryFunction => " memory-function",
         Via::System => " system",
         Via::Free => " free",
+        Via::Object => " object",
+        Via::Birth => " birth",
     };
     line.push_str(via);
     if let Some(name) = tables.names.get(access.address) {
@@ -239,6 +241,7 @@ fn sync_word(kind: SyncKind) -> &'static str {
         SyncKind::Semaphore => "semaphore",
         SyncKind::Once => "once",
         SyncKind::Annotation => "annotation",
+        SyncKind::Everything => "everything",
     }
 }
 
@@ -249,5 +252,6 @@ fn block_word(kind: BlockKind) -> &'static str {
         BlockKind::Stack => "stack",
         BlockKind::ThreadLocal => "thread-local",
         BlockKind::Benign => "benign",
+        BlockKind::Descriptor => "descriptor",
     }
 }

@@ -1,0 +1,137 @@
+//! Descriptors come and go: files that are opened, copies, streams.
+
+use core::ffi::{c_char, c_int, c_uint, c_void};
+
+use super::descriptor::{closing, created, made, replaced, used};
+use crate::cold::start;
+
+/// Functions whose result is a new descriptor. An argument too many, where a function takes it only at times, does no
+/// harm.
+macro_rules! opens {
+    ($($export:ident / $inner:ident $name:literal ($($argument:ident: $type:ty),*);)*) => {$(
+        intercept! {
+            fn $export / $inner($($argument: $type),*) -> c_int; pc {
+                type Real = unsafe extern "C" fn($($type),*) -> c_int;
+                // SAFETY: passed on.
+                let file = unsafe { real!($name, Real)($($argument),*) };
+                made(pc, file);
+                file
+            }
+        }
+    )*};
+}
+
+opens! {
+    dh_wrap_open / open "open" (path: *const c_char, flags: c_int, mode: c_uint);
+    dh_wrap_open64 / open64 "open64" (path: *const c_char, flags: c_int, mode: c_uint);
+    dh_wrap_openat / openat "openat" (folder: c_int, path: *const c_char, flags: c_int, mode: c_uint);
+    dh_wrap_openat64 / openat64 "openat64" (folder: c_int, path: *const c_char, flags: c_int, mode: c_uint);
+    dh_wrap___open_2 / open_2 "__open_2" (path: *const c_char, flags: c_int);
+    dh_wrap___open64_2 / open64_2 "__open64_2" (path: *const c_char, flags: c_int);
+    dh_wrap___openat_2 / openat_2 "__openat_2" (folder: c_int, path: *const c_char, flags: c_int);
+    dh_wrap___openat64_2 / openat64_2 "__openat64_2" (folder: c_int, path: *const c_char, flags: c_int);
+    dh_wrap_creat / creat "creat" (path: *const c_char, mode: c_uint);
+    dh_wrap_creat64 / creat64 "creat64" (path: *const c_char, mode: c_uint);
+    dh_wrap_memfd_create / memfd_create "memfd_create" (name: *const c_char, flags: c_uint);
+}
+
+/// Functions whose result is a new descriptor that orders by its number.
+macro_rules! creates {
+    ($($export:ident / $inner:ident $name:literal ($($argument:ident: $type:ty),*);)*) => {$(
+        intercept! {
+            fn $export / $inner($($argument: $type),*) -> c_int; pc {
+                type Real = unsafe extern "C" fn($($type),*) -> c_int;
+                // SAFETY: passed on.
+                let file = unsafe { real!($name, Real)($($argument),*) };
+                if start::recording() {
+                    created(pc, file);
+                }
+                file
+            }
+        }
+    )*};
+}
+
+creates! {
+    dh_wrap_timerfd_create / timerfd_create "timerfd_create" (clock: c_int, flags: c_int);
+    dh_wrap_inotify_init / inotify_init "inotify_init" ();
+    dh_wrap_inotify_init1 / inotify_init1 "inotify_init1" (flags: c_int);
+}
+
+intercept! {
+    /// `dup`
+    fn dh_wrap_dup / dup(file: c_int) -> c_int; pc {
+        type Real = unsafe extern "C" fn(c_int) -> c_int;
+        used(pc, file);
+        // SAFETY: passed on.
+        let copy = unsafe { real!("dup", Real)(file) };
+        made(pc, copy);
+        copy
+    }
+}
+
+macro_rules! duplicates {
+    ($($export:ident / $inner:ident $name:literal ($($flags:ident: $type:ty)?);)*) => {$(
+        intercept! {
+            fn $export / $inner(file: c_int, to: c_int $(, $flags: $type)?) -> c_int; pc {
+                type Real = unsafe extern "C" fn(c_int, c_int $(, $type)?) -> c_int;
+                used(pc, file);
+                used(pc, to);
+                // SAFETY: passed on.
+                let copy = unsafe { real!($name, Real)(file, to $(, $flags)?) };
+                if copy != file {
+                    replaced(pc, copy);
+                }
+                copy
+            }
+        }
+    )*};
+}
+
+duplicates! {
+    dh_wrap_dup2 / dup2 "dup2" ();
+    dh_wrap_dup3 / dup3 "dup3" (flags: c_int);
+}
+
+unsafe extern "C" {
+    fn fileno_unlocked(stream: *mut c_void) -> c_int;
+}
+
+/// A stream was opened, unless it is null.
+fn opened(pc: usize, stream: *mut c_void) -> *mut c_void {
+    if !stream.is_null() && start::recording() {
+        // SAFETY: the C library's stream.
+        made(pc, unsafe { fileno_unlocked(stream) });
+    }
+    stream
+}
+
+macro_rules! opens_stream {
+    ($($export:ident / $inner:ident $name:literal)*) => {$(
+        intercept! {
+            fn $export / $inner(path: *const c_char, mode: *const c_char) -> *mut c_void; pc {
+                type Real = unsafe extern "C" fn(*const c_char, *const c_char) -> *mut c_void;
+                // SAFETY: passed on.
+                opened(pc, unsafe { real!($name, Real)(path, mode) })
+            }
+        }
+    )*};
+}
+
+opens_stream! {
+    dh_wrap_fopen / fopen "fopen"
+    dh_wrap_fopen64 / fopen64 "fopen64"
+}
+
+intercept! {
+    /// `fclose`
+    fn dh_wrap_fclose / fclose(stream: *mut c_void) -> c_int; pc {
+        type Real = unsafe extern "C" fn(*mut c_void) -> c_int;
+        if !stream.is_null() && start::recording() {
+            // SAFETY: the program's stream, which is open.
+            closing(pc, unsafe { fileno_unlocked(stream) });
+        }
+        // SAFETY: passed on.
+        unsafe { real!("fclose", Real)(stream) }
+    }
+}
