@@ -9,8 +9,10 @@ static void *forwards(void *nothing) {
     pthread_mutex_lock(&other);
     pthread_mutex_unlock(&other);
     pthread_mutex_unlock(&one);
+    pthread_mutex_lock(&other);
     pthread_mutex_destroy(&one);
     pthread_mutex_init(&one, 0);
+    pthread_mutex_unlock(&other);
     dh_done(1);
     return nothing;
 }
