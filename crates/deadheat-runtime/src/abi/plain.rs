@@ -13,7 +13,7 @@ unsafe fn touch<const KIND: u16>(address: usize, pc: usize) {
     // SAFETY: the caller's promise: on the accessing thread.
     unsafe {
         if online::on() {
-            online::on_odd_access::<KIND>(address, pc);
+            online::access::<KIND>(address, pc);
         } else {
             access::on_access::<KIND>(address, pc);
         }

@@ -204,7 +204,7 @@ unsafe fn remove_of(address: u64, mut which: impl FnMut(&Object) -> bool) {
 }
 
 unsafe fn drop_object(object: *mut Object) {
-    // SAFETY: it is in no bucket any more.
+    // SAFETY: it is in no list any more.
     unsafe {
         let state = &mut *object;
         state.written.drop_all();

@@ -95,9 +95,6 @@ unsafe fn enter_here(granule: usize, mine: u64, cell: *const Cell, kept: Kept, e
 pub(crate) unsafe extern "C" fn on_odd_access<const KIND: u16>(address: usize, pc: usize) {
     let (size, writes) = const { (Kind(KIND).plain_size(), Kind(KIND).plain_writes()) };
     let word = sys::machine::thread_word();
-    if !super::looking() {
-        return;
-    }
     // SAFETY: the word is the calling thread's own state.
     unsafe {
         let thread = word as *mut Thread;
