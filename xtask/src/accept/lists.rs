@@ -119,7 +119,7 @@ const WATCH: &[Line] = &[
         run: "cargo install --quiet --path crates/deadheat --root $OUT/installed && mkdir $OUT/empty && cd $OUT/empty && \
               env -u CARGO_TARGET_DIR $OUT/installed/bin/deadheat demo",
         code: 66,
-        prints: &["unordered"],
+        prints: &["dead heat", "they met again"],
         ..PLAIN
     },
     Line {
@@ -133,7 +133,7 @@ const WATCH: &[Line] = &[
               cargo install --quiet --path deadheat-[0-9]* --root $OUT/from-archives $patches && \
               mkdir $OUT/empty2 && cd $OUT/empty2 && $OUT/from-archives/bin/deadheat demo",
         code: 66,
-        prints: &["unordered"],
+        prints: &["dead heat", "they met again"],
         ..PLAIN
     },
     Line {
