@@ -327,7 +327,8 @@ struct Knows([u64; 2]);
 
 impl Seen for Knows {
     fn ordered(&self, word: u64) -> bool {
-        self.0.get(word::slot(word) as usize - 1).is_some_and(|&known| word::clock(word) <= known)
+        let slot = (word::slot(word) as usize).checked_sub(1);
+        slot.is_none_or(|slot| self.0.get(slot).is_some_and(|&known| word::clock(word) <= known))
     }
 }
 

@@ -43,8 +43,9 @@ pub(crate) unsafe extern "C" fn on_access<const KIND: u16>(
         if size > GRANULE && address & LAST_GRANULE == LAST_GRANULE {
             return on_access_in_general::<KIND>(address, pc);
         }
-        let moment = (*thread).eye.mine | if writes { WRITE } else { 0 };
-        let mine = if size < GRANULE { word::only(moment, bytes & BYTES) } else { moment };
+        // Said in full, so that the compiler leaves out what cannot be.
+        let bytes = if size < GRANULE { bytes & BYTES } else { BYTES };
+        let mine = word::of_kind((*thread).eye.mine, if writes { WRITE } else { 0 }, bytes);
         let past = past_of(thread);
         let first = pair::again(&past, &*cell, mine, size > GRANULE);
         let second =

@@ -20,7 +20,7 @@ use crate::sys::primitive::{AtomicU64, Ordering, fence_after_locked};
 
 /// What a thread knows of the others' past.
 pub(crate) trait Seen {
-    /// Whether an access happened before what the thread does now.
+    /// Whether an access happened before what the thread does now; nothing did, and a word that is no access did not.
     fn ordered(&self, word: u64) -> bool;
 
     /// Whether every thread knows that it happened, so that nothing will race with it any more.
