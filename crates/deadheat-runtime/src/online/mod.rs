@@ -39,6 +39,7 @@ pub(crate) use eye::Eye;
 pub(crate) use quick::{access, on_access, on_odd_access};
 pub(crate) use report::records as certain;
 pub(crate) use shadow::{CELLS, REGION_LOG2, REGIONS};
+pub(crate) use word::WRITE_BIT;
 
 use crate::hot::atomic;
 use crate::hot::log;
@@ -50,7 +51,7 @@ use pair::Entered;
 use report::Mine;
 use set::{Own, Seen};
 use shadow::Cell;
-use word::{ATOMIC, BYTES, GRANULE, WRITE};
+use word::{ATOMIC, BYTES, EARLIER, GRANULE, WRITE};
 
 /// Not zero while races are looked for: [`LOOKING`] if accesses are looked at, [`ALONE`] if none can race.
 pub(crate) static ON: AtomicU8 = AtomicU8::new(0);
@@ -251,7 +252,7 @@ unsafe fn enter(
 ) {
     // SAFETY: the caller's promise: the calling thread's own state, and it is busy.
     unsafe {
-        if entered == Entered::No {
+        if entered == Entered::No && !word::is_special(cell[0].load(Ordering::Relaxed)) {
             entered = pair::replace(&quick::past_of(thread), cell, mine);
         }
         match entered {
@@ -263,16 +264,16 @@ unsafe fn enter(
         let (access, pc);
         if let Some(set) = block::set_of(cell, patient) {
             match set::own(set, mine) {
-                // The thread comes back to it within its moment, perhaps more often.
                 Own::Standing(word) if entered == Entered::No => {
                     return block::hint(cell, word, &mut (*thread).eye.blocks);
                 }
                 // In the cell itself it may be a copy that is there by now, not a word.
-                Own::Again(at, old) if set.len() > cell.len() && set::put(&set[at], old, mine) => {
+                Own::Again(at, [old, new]) if set.len() > cell.len() && set::put(&set[at], old, new) => {
                     note();
                     (access, pc) = what();
                     let word = Mine { access: &access, pc, word: mine, granule: granule as u64 };
-                    return look_at(thread, cell, word, patient);
+                    look_at(thread, cell, word, patient);
+                    return block::hint(cell, new, &mut (*thread).eye.blocks);
                 }
                 _ => {}
             }
@@ -476,7 +477,9 @@ pub(crate) unsafe fn used(thread: *mut Thread, pc: usize, object: usize) {
     // SAFETY: the caller's promise.
     unsafe {
         let mine = word::only((*thread).eye.mine, bytes);
-        let there = |word: &AtomicU64| (word.load(Ordering::Relaxed) ^ mine) & !WRITE & (bytes | !BYTES) == 0;
+        let there = |word: &AtomicU64| {
+            (word.load(Ordering::Relaxed) ^ mine) & !(WRITE | EARLIER) & (bytes | !BYTES) == 0
+        };
         if !there(&cell[0]) && !there(&cell[1]) {
             on_access::<{ Kind::plain(0, Mode::Read, Via::Object).0 }>(object, pc, bytes, cell);
         }

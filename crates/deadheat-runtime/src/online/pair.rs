@@ -8,7 +8,7 @@
 use super::set::Seen;
 use super::word::{
     ATOMIC, WRITE, conflict, covers, is_special, makes_up_for, outdoes, same_kind, same_slot_and_kind, slot,
-    stands_for,
+    stands_for, with,
 };
 use crate::sys::primitive::{AtomicU64, Ordering, fence_after_locked};
 
@@ -41,25 +41,24 @@ pub(crate) fn again(seen: &impl Seen, cell: &[AtomicU64; 2], mine: u64, ask: boo
     }
     let (known, other_known) = (seen.ordered(one), seen.ordered(other));
     let harmless = |word, known| known || !is_special(word) && !conflict(word, mine);
-    let goes = |word| (word == 0 || outdoes(mine, word)) && covers(mine, word);
-    if known && goes(one) {
-        // A write goes in the place of a write, so that a read has room beside it; then what the slot has already goes
-        // before what another has.
-        let alike = |word| same_slot_and_kind(word, mine);
-        let better = other & !one & mine & WRITE != 0 || alike(other) && !alike(one);
-        if !(better && other_known && goes(other)) && harmless(other, other_known) {
-            return commit([&cell[0], &cell[1]], [one, mine, other]);
-        }
-    } else if same_kind(one, mine) && harmless(other, other_known) {
-        return commit([&cell[0], &cell[1]], [one, one | mine, other]);
+    // What the slot has of this kind goes first: so it has one word of each kind.
+    let own = |word| if same_slot_and_kind(word, mine) { with(word, mine) } else { 0 };
+    let new = own(one);
+    if new != 0 && harmless(other, other_known) {
+        return commit([&cell[0], &cell[1]], [one, new, other]);
     }
-    if harmless(one, known) {
-        if other_known && goes(other) {
-            return commit([&cell[1], &cell[0]], [other, mine, one]);
-        }
-        if same_kind(other, mine) {
-            return commit([&cell[1], &cell[0]], [other, other | mine, one]);
-        }
+    let new = own(other);
+    if new != 0 && harmless(one, known) {
+        return commit([&cell[1], &cell[0]], [other, new, one]);
+    }
+    let goes = |word, known| known && (word == 0 || outdoes(mine, word)) && covers(mine, word);
+    // A write goes in the place of a write, so that a read has room beside it.
+    let better = other & !one & mine & WRITE != 0 && goes(other, other_known);
+    if !better && goes(one, known) && harmless(other, other_known) {
+        return commit([&cell[0], &cell[1]], [one, mine, other]);
+    }
+    if goes(other, other_known) && harmless(one, known) {
+        return commit([&cell[1], &cell[0]], [other, mine, one]);
     }
     Entered::No
 }
@@ -82,7 +81,7 @@ pub(crate) fn replace(seen: &impl Seen, cell: &[AtomicU64; 2], mine: u64) -> Ent
             return mine;
         }
         if same_kind(word, mine) {
-            return word | mine;
+            return with(word, mine);
         }
         let makes_room = covers(mine, word) && outdoes(mine, word) && !is_special(word) && seen.ordered(word);
         if makes_room { mine } else { 0 }

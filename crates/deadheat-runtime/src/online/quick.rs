@@ -11,7 +11,7 @@ use super::eye::Eye;
 use super::history::Kept;
 use super::pair::{self, Entered};
 use super::shadow::{self, Cell, LAST_GRANULE, REGION_LOG2, REGIONS};
-use super::word::{self, BYTES, GRANULE, WRITE};
+use super::word::{self, BYTES, EARLIER, GRANULE, WRITE};
 use super::{JUDGING, Past, judge};
 use crate::hot::thread::{self, Thread, UNWATCHED};
 use crate::sys;
@@ -201,7 +201,7 @@ pub(super) unsafe fn past_of<'a>(thread: *mut Thread) -> Past<'a> {
 /// new. Looks at the cells' own words alone.
 #[inline(always)]
 pub(super) fn first_new(mine: u64, address: usize, size: usize) -> Option<usize> {
-    let kind = if mine & WRITE != 0 { !0 } else { !WRITE };
+    let kind = if mine & WRITE != 0 { !EARLIER } else { !(WRITE | EARLIER) };
     let last = address.wrapping_add(size).wrapping_sub(1);
     if address >> REGION_LOG2 != last >> REGION_LOG2 || address >> REGION_LOG2 >= REGIONS || size == 0 {
         return Some(address);
