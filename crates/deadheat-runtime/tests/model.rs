@@ -319,7 +319,7 @@ fn a_meeting_takes_two_or_the_time_is_over() {
 struct Cell {
     pair: [AtomicU64; 2],
     linked: AtomicU64,
-    large: [AtomicU64; 4],
+    large: [AtomicU64; 6],
 }
 
 /// A thread that knows what is up to `known` in the slots 1 and 2.
@@ -327,7 +327,8 @@ struct Knows([u64; 2]);
 
 impl Seen for Knows {
     fn ordered(&self, word: u64) -> bool {
-        self.0.get(word::slot(word) as usize - 1).is_some_and(|&known| word::clock(word) <= known)
+        let slot = (word::slot(word) as usize).checked_sub(1);
+        slot.is_none_or(|slot| self.0.get(slot).is_some_and(|&known| word::clock(word) <= known))
     }
 }
 
@@ -385,7 +386,8 @@ impl Cell {
         {
             return;
         }
-        let mut kept = vec![first];
+        let mut kept = Vec::new();
+        set::each(first, &mut |word| kept.push(word));
         set::seal(&self.pair[1..], |word| kept.push(word));
         for (place, word) in self.large.iter().zip(kept) {
             place.store(word, Ordering::Relaxed);
@@ -420,8 +422,11 @@ fn of_two_accesses_at_once_one_sees_the_other() {
     const READ: u64 = 0;
     let (all, low, high) = (0xff, 0x0f, 0xf0);
     let writes = |slot, bytes| at(slot, 2, WRITE, bytes);
+    // Of the high bytes at clock 1, of the others before.
+    let double = |slot, kind| at(slot, 1, kind, high) | 1 << word::EARLIER_SHIFT;
     for before in [
         [0, 0],
+        [double(1, WRITE), double(2, READ)],
         [at(1, 1, WRITE, all), 0],
         [at(2, 1, READ, all), 0],
         [at(1, 1, WRITE, all), at(2, 1, READ, all)],

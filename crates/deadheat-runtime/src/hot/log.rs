@@ -8,7 +8,7 @@ use core::sync::atomic::{AtomicU64, Ordering, compiler_fence};
 
 use deadheat_core::access::{Access, Mode};
 use deadheat_core::codec::{Key, MAX_EVENT, put_varint, tag};
-use deadheat_core::event::{BlockKind, Fault, Op};
+use deadheat_core::event::{BlockKind, Fault, LockMode, Op};
 use deadheat_core::kind::Kind;
 
 use super::thread::{self, Busy, Frame, Thread};
@@ -149,6 +149,38 @@ pub(crate) fn event(pc: usize, op: &Op) {
     }
 }
 
+/// The thread has taken a lock.
+#[inline(always)]
+pub(crate) fn acquired(pc: usize, lock: u64, mode: LockMode) {
+    let Some(thread) = thread::current() else { return };
+    // SAFETY: `current` gives the calling thread's own state.
+    unsafe {
+        if !online::on() {
+            return event(pc, &Op::Acquire { lock, mode });
+        }
+        if (*thread).internal | (*thread).ignore_sync == 0 {
+            (*thread).locks += 1;
+            online::acquired(thread, pc, lock, mode);
+        }
+    }
+}
+
+/// The thread is about to give a lock back.
+#[inline(always)]
+pub(crate) fn released(pc: usize, lock: u64, mode: LockMode) {
+    let Some(thread) = thread::current() else { return };
+    // SAFETY: `current` gives the calling thread's own state.
+    unsafe {
+        if !online::on() {
+            return event(pc, &Op::Release { lock, mode });
+        }
+        if (*thread).internal | (*thread).ignore_sync == 0 {
+            (*thread).locks = (*thread).locks.saturating_sub(1);
+            online::released(thread, lock, mode);
+        }
+    }
+}
+
 /// [`event`] for a thread that is known to be the calling one.
 ///
 /// # Safety
@@ -206,7 +238,15 @@ pub(crate) fn range(pc: usize, access: &Access) {
     let Some(thread) = thread::current() else { return };
     if online::on() {
         // SAFETY: `current` gives the calling thread's own state.
-        return unsafe { online::range(thread, pc, access) };
+        return unsafe {
+            online::range(
+                thread,
+                pc,
+                (access.address as usize, access.size as usize),
+                access.mode,
+                access.via,
+            )
+        };
     }
     let kind = Kind::range(access.mode, access.via);
     let key = Key::new(pc as u64, kind);

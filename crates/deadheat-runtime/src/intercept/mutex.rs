@@ -24,7 +24,7 @@ type LockUntilOf = unsafe extern "C" fn(*mut c_void, c_int, *const c_void) -> c_
 /// Records that `lock` was taken if `result` says so, and gives `result` back.
 pub(super) fn taken(pc: usize, lock: *mut c_void, mode: LockMode, result: c_int) -> c_int {
     if result == 0 || result == EOWNERDEAD {
-        log::event(pc, &Op::Acquire { lock: lock as u64, mode });
+        log::acquired(pc, lock as u64, mode);
     }
     result
 }
@@ -122,7 +122,7 @@ fn mutex_lock(
 pub(super) fn unlock(pc: usize, lock: *mut c_void, mode: LockMode, real: impl FnOnce() -> c_int) -> c_int {
     if recording() {
         uses::<u8>(pc, lock);
-        log::event(pc, &Op::Release { lock: lock as u64, mode });
+        log::released(pc, lock as u64, mode);
     }
     real()
 }

@@ -8,7 +8,8 @@ use core::ffi::c_void;
 use deadheat_core::access::{Access, Mode, Via};
 
 use crate::gate;
-use crate::hot::log;
+use crate::hot::{log, thread};
+use crate::online;
 
 /// Whether a call from before `pc` is the program's. Linked statically, the C library's calls
 /// among its own functions pass through the interceptors, too, and what it does under its own
@@ -26,7 +27,14 @@ fn behind_program() {}
 
 #[inline(always)]
 fn touch(pc: usize, address: usize, len: usize, mode: Mode, via: Via) {
-    if !gate::passes(pc) && from_program(pc) {
+    if online::on() {
+        if from_program(pc)
+            && let Some(thread) = thread::current()
+        {
+            // SAFETY: `current` gives the calling thread's own state.
+            unsafe { online::range(thread, pc, (address, len), mode, via) };
+        }
+    } else if !gate::passes(pc) && from_program(pc) {
         let access = Access { address: address as u64, size: len as u64, mode, atomic: None, via };
         if via == Via::MemoryFunction && gate::sees_parts() {
             parts(pc, &access);
@@ -64,6 +72,15 @@ pub(crate) fn writes<T>(pc: usize, to: *const T, count: usize) {
 /// library is the library's business; it is enough that they are there.
 #[inline(always)]
 pub(crate) fn uses<T>(pc: usize, object: *const c_void) {
+    if size_of::<T>() == 1 && online::on() {
+        if from_program(pc)
+            && let Some(thread) = thread::current()
+        {
+            // SAFETY: `current` gives the calling thread's own state.
+            unsafe { online::used(thread, pc, object as usize) };
+        }
+        return;
+    }
     touch(pc, object as usize, size_of::<T>(), Mode::Read, Via::Object);
 }
 

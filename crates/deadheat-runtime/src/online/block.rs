@@ -279,19 +279,13 @@ pub(crate) unsafe fn grow(cell: &[AtomicU64; 2], blocks: &mut Blocks) {
         if linked {
             set::seal(Block::set(old), &mut keep);
         } else {
-            keep_unless_zero(first, &mut keep);
+            set::each(first, &mut keep);
             set::seal(&cell[1..], &mut keep);
         }
         cell[0].store(word::link(block as usize), Ordering::SeqCst);
         if linked {
             blocks.retire(old);
         }
-    }
-}
-
-fn keep_unless_zero(word: u64, keep: &mut impl FnMut(u64)) {
-    if word != 0 {
-        keep(word);
     }
 }
 

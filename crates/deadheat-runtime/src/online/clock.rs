@@ -16,7 +16,7 @@ impl Clock {
     /// What is known of a slot.
     #[inline(always)]
     pub(crate) fn get(&self, slot: u32) -> u64 {
-        self.0.get(slot as usize).copied().unwrap_or(0)
+        self.0.at(slot as usize).unwrap_or(0)
     }
 
     /// Sets what is known of a slot.
@@ -78,6 +78,6 @@ impl Clock {
 impl super::set::Seen for Clock {
     #[inline(always)]
     fn ordered(&self, word: u64) -> bool {
-        word::clock(word) <= self.get(word::slot(word))
+        self.0.at(word::slot(word) as usize).is_some_and(|known| word::clock(word) <= known)
     }
 }

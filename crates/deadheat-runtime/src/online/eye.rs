@@ -181,7 +181,7 @@ impl Eye {
                 super::report::accessed();
                 super::rest(&eye.clock);
             }
-            history.context(eye.now(), node, &eye.held);
+            history.context((eye.now(), eye.begun), node, &eye.held);
             (*thread).eye.relocked = false;
             let eye = &(*thread).eye;
             (*thread).clean = if eye.out { null_mut() } else { (*thread).top };

@@ -187,15 +187,12 @@ impl History {
         self.count.store(count + 1, Ordering::Release);
     }
 
-    /// Notes the context of what follows.
-    pub(crate) fn context(&self, clock: u64, node: u32, locks: &[HeldLock]) {
+    /// Notes the context of what follows. `begun`: how many records there were when the moment began.
+    #[inline]
+    pub(crate) fn context(&self, (clock, begun): (u64, u64), node: u32, locks: &[HeldLock]) {
         let begins = &self.begins[(clock / STEP % CLOCKS) as usize];
         let count = self.count();
-        let known = &self.ring[(begins.load(Ordering::Relaxed) % RECORDS) as usize];
-        let again = known.first.load(Ordering::Relaxed) & (CONTEXT | LOCK | SIZE | ACCESS | CLOCK)
-            == CONTEXT | clock
-            && count - begins.load(Ordering::Relaxed) < RECORDS;
-        if !again {
+        if count == begun || count - begins.load(Ordering::Relaxed) >= RECORDS {
             begins.store(count, Ordering::Relaxed);
         }
         let locks = &locks[locks.len().saturating_sub(MOST_LOCKS)..];

@@ -20,10 +20,16 @@ impl<T: Copy> List<T> {
     }
 
     /// Makes room for `count` items in all.
+    #[inline(always)]
     fn reserve(&mut self, count: usize) {
-        if count <= self.room as usize {
-            return;
+        if count > self.room as usize {
+            self.grow(count);
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self, count: usize) {
         let bytes = pool::room(count * size_of::<T>());
         let items = pool::take(bytes).cast::<T>();
         if !self.items.is_null() {
@@ -37,7 +43,15 @@ impl<T: Copy> List<T> {
         self.room = (bytes / size_of::<T>()) as u32;
     }
 
+    /// The item at an index, if it is there.
+    #[inline(always)]
+    pub(crate) fn at(&self, index: usize) -> Option<T> {
+        // SAFETY: `len` items are there.
+        (index < self.len as usize).then(|| unsafe { *self.items.add(index) })
+    }
+
     /// Puts an item at the end.
+    #[inline]
     pub(crate) fn push(&mut self, item: T) {
         self.reserve(self.len as usize + 1);
         // SAFETY: there is room for it.

@@ -29,15 +29,17 @@ mod slots;
 mod tree;
 mod word;
 
-use core::sync::atomic::{AtomicU8, Ordering, compiler_fence};
+use core::sync::atomic::{AtomicU8, AtomicU64, Ordering, compiler_fence};
 
 use deadheat_core::access::{Access, Mode, Via};
-use deadheat_core::event::{BlockKind, Fault, Op, SyncKind};
+use deadheat_core::event::{BlockKind, Fault, LockMode, Op, SyncKind};
+use deadheat_core::kind::Kind;
 
 pub(crate) use eye::Eye;
 pub(crate) use quick::{access, on_access, on_odd_access};
 pub(crate) use report::records as certain;
 pub(crate) use shadow::{CELLS, REGION_LOG2, REGIONS};
+pub(crate) use word::WRITE_BIT;
 
 use crate::hot::atomic;
 use crate::hot::log;
@@ -49,7 +51,7 @@ use pair::Entered;
 use report::Mine;
 use set::{Own, Seen};
 use shadow::Cell;
-use word::{ATOMIC, GRANULE, WRITE};
+use word::{ATOMIC, BYTES, EARLIER, GRANULE, WRITE};
 
 /// Not zero while races are looked for: [`LOOKING`] if accesses are looked at, [`ALONE`] if none can race.
 pub(crate) static ON: AtomicU8 = AtomicU8::new(0);
@@ -108,18 +110,37 @@ fn rest(known: &Clock) {
 /// # Safety
 /// `thread` is the calling thread's.
 #[inline]
-pub(crate) unsafe fn range(thread: *mut Thread, pc: usize, access: &Access) {
-    if !looking() {
+pub(crate) unsafe fn range(
+    thread: *mut Thread,
+    pc: usize,
+    (address, size): (usize, usize),
+    mode: Mode,
+    via: Via,
+) {
+    if !looking() || size == 0 {
         return;
     }
     // SAFETY: the caller's promise.
     unsafe {
-        let mine = (*thread).eye.mine | if access.mode.writes() { WRITE } else { 0 };
-        let (address, size) = (access.address as usize, access.size as usize);
+        let mine = (*thread).eye.mine | if mode.writes() { WRITE } else { 0 };
         if let Some(from) = quick::first_new(mine, address, size) {
-            judge_part(thread, access, (from, access.end() as usize), pc as u64);
+            range_from(thread, pc, (from, address, size), mode, via);
         }
     }
+}
+
+/// As [`range`], of which the bytes before `from` are nothing new.
+#[inline(never)]
+unsafe fn range_from(
+    thread: *mut Thread,
+    pc: usize,
+    (from, address, size): (usize, usize, usize),
+    mode: Mode,
+    via: Via,
+) {
+    let access = Access { address: address as u64, size: size as u64, mode, atomic: None, via };
+    // SAFETY: passed on.
+    unsafe { judge_part(thread, &access, (from, access.end() as usize), pc as u64) };
 }
 
 /// What a thread knows of the others' past.
@@ -231,7 +252,7 @@ unsafe fn enter(
 ) {
     // SAFETY: the caller's promise: the calling thread's own state, and it is busy.
     unsafe {
-        if entered == Entered::No {
+        if entered == Entered::No && !word::is_special(cell[0].load(Ordering::Relaxed)) {
             entered = pair::replace(&quick::past_of(thread), cell, mine);
         }
         match entered {
@@ -243,16 +264,16 @@ unsafe fn enter(
         let (access, pc);
         if let Some(set) = block::set_of(cell, patient) {
             match set::own(set, mine) {
-                // The thread comes back to it within its moment, perhaps more often.
                 Own::Standing(word) if entered == Entered::No => {
                     return block::hint(cell, word, &mut (*thread).eye.blocks);
                 }
                 // In the cell itself it may be a copy that is there by now, not a word.
-                Own::Again(at, old) if set.len() > cell.len() && set::put(&set[at], old, mine) => {
+                Own::Again(at, [old, new]) if set.len() > cell.len() && set::put(&set[at], old, new) => {
                     note();
                     (access, pc) = what();
                     let word = Mine { access: &access, pc, word: mine, granule: granule as u64 };
-                    return look_at(thread, cell, word, patient);
+                    look_at(thread, cell, word, patient);
+                    return block::hint(cell, new, &mut (*thread).eye.blocks);
                 }
                 _ => {}
             }
@@ -384,11 +405,8 @@ pub(crate) unsafe fn event(thread: *mut Thread, pc: usize, op: &Op) {
             Op::Access(Access { address, size, via: Via::Birth, .. }) => birth(thread, address, size),
             Op::Access(access) => judge(thread, &access, pc as u64),
             Op::Fence(order) => ordering(thread, |eye| eye.fence(order)),
-            Op::Acquire { lock, mode } => {
-                let node = if owner.1 { tree::child(Eye::node(thread), pc as u64) } else { 0 };
-                ordering(thread, |eye| eye.acquire(owner, lock, mode, node));
-            }
-            Op::Release { lock, mode } => ordering(thread, |eye| eye.release(owner, lock, mode)),
+            Op::Acquire { lock, mode } => acquired(thread, pc, lock, mode),
+            Op::Release { lock, mode } => released(thread, lock, mode),
             Op::Join { child } => {
                 ordering(thread, |eye| eye.join(owner, child.0));
                 rest(&(*thread).eye.clock);
@@ -409,6 +427,61 @@ pub(crate) unsafe fn event(thread: *mut Thread, pc: usize, op: &Op) {
             Op::Fault { object, fault } => wrong(thread, pc, object, fault),
             Op::Request { .. } | Op::Fork { .. } | Op::Begin | Op::Branch | Op::Enter | Op::Exit => {}
             Op::HiddenBegin | Op::HiddenEnd => {}
+        }
+    }
+}
+
+/// The thread has taken a lock.
+///
+/// # Safety
+/// `thread` is the calling thread's.
+pub(crate) unsafe fn acquired(thread: *mut Thread, pc: usize, lock: u64, mode: LockMode) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let busy = (*thread).busy;
+        if (*thread).eye.slot == 0 || busy == ORDERING {
+            return;
+        }
+        let owner = ((*thread).id, busy == 0);
+        let node = if owner.1 { tree::child(Eye::node(thread), pc as u64) } else { 0 };
+        ordering(thread, |eye| eye.acquire(owner, lock, mode, node));
+    }
+}
+
+/// The thread is about to give a lock back.
+///
+/// # Safety
+/// `thread` is the calling thread's.
+pub(crate) unsafe fn released(thread: *mut Thread, lock: u64, mode: LockMode) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let busy = (*thread).busy;
+        if (*thread).eye.slot != 0 && busy != ORDERING {
+            let owner = ((*thread).id, busy == 0);
+            ordering(thread, |eye| eye.release(owner, lock, mode));
+        }
+    }
+}
+
+/// The thread uses a lock or the like as the thing in memory that it is: a read of its first byte.
+///
+/// # Safety
+/// `thread` is the calling thread's.
+#[inline]
+pub(crate) unsafe fn used(thread: *mut Thread, pc: usize, object: usize) {
+    if !looking() {
+        return;
+    }
+    let Some(cell) = shadow::cell(object) else { return };
+    let bytes = word::bytes(object % GRANULE, 1);
+    // SAFETY: the caller's promise.
+    unsafe {
+        let mine = word::only((*thread).eye.mine, bytes);
+        let there = |word: &AtomicU64| {
+            (word.load(Ordering::Relaxed) ^ mine) & !(WRITE | EARLIER) & (bytes | !BYTES) == 0
+        };
+        if !there(&cell[0]) && !there(&cell[1]) {
+            on_access::<{ Kind::plain(0, Mode::Read, Via::Object).0 }>(object, pc, bytes, cell);
         }
     }
 }

@@ -1,5 +1,5 @@
-//! The common ways into a cell of two words: in place of the thread's own earlier access, or of one that makes room at
-//! once.
+//! The common ways into a cell of two words: in place of an access that makes room at once, beside what does not matter to
+//! it.
 //!
 //! As in [`super::set`]: first publish, then look at the other word, which is judged before already and must not have
 //! changed. A cell that has a block shows in its second word what somebody put into the block last
@@ -7,8 +7,8 @@
 
 use super::set::Seen;
 use super::word::{
-    ATOMIC, WRITE, conflict, covers, is_special, makes_up_for, outdoes, same_kind, same_slot,
-    same_slot_and_kind, slot, stands_for,
+    ATOMIC, WRITE, conflict, covers, is_special, makes_up_for, outdoes, same_kind, same_slot_and_kind, slot,
+    stands_for, with,
 };
 use crate::sys::primitive::{AtomicU64, Ordering, fence_after_locked};
 
@@ -26,8 +26,8 @@ pub(crate) enum Entered {
     Met,
 }
 
-/// Publishes an access in the place of nothing or of the slot's earlier one of its kind, if all else in the cell is ordered.
-/// `ask`: whether it may be there already.
+/// Publishes an access in the place of nothing, beside its moment's other bytes, or of an ordered access that it covers
+/// and outdoes, if all else in the cell is ordered or does not conflict. `ask`: whether it may be there already.
 #[inline(always)]
 pub(crate) fn again(seen: &impl Seen, cell: &[AtomicU64; 2], mine: u64, ask: bool) -> Entered {
     let one = cell[0].load(Ordering::Acquire);
@@ -39,14 +39,25 @@ pub(crate) fn again(seen: &impl Seen, cell: &[AtomicU64; 2], mine: u64, ask: boo
     if mine & (WRITE | ATOMIC) == WRITE && (one | other) & ATOMIC != 0 {
         return Entered::No;
     }
-    let before = |word: u64| same_slot_and_kind(word, mine) && covers(mine, word);
-    let quiet = |word: u64| word == 0 || same_slot(word, mine) || !is_special(word) && seen.ordered(word);
-    if before(one) || one == 0 {
-        if quiet(other) {
-            return commit([&cell[0], &cell[1]], [one, mine, other]);
-        }
-    // A free place is kept for another if the first word can go.
-    } else if (before(other) || other == 0 && !(covers(mine, one) && outdoes(mine, one))) && quiet(one) {
+    let (known, other_known) = (seen.ordered(one), seen.ordered(other));
+    let harmless = |word, known| known || !is_special(word) && !conflict(word, mine);
+    // What the slot has of this kind goes first: so it has one word of each kind.
+    let own = |word| if same_slot_and_kind(word, mine) { with(word, mine) } else { 0 };
+    let new = own(one);
+    if new != 0 && harmless(other, other_known) {
+        return commit([&cell[0], &cell[1]], [one, new, other]);
+    }
+    let new = own(other);
+    if new != 0 && harmless(one, known) {
+        return commit([&cell[1], &cell[0]], [other, new, one]);
+    }
+    let goes = |word, known| known && (word == 0 || outdoes(mine, word)) && covers(mine, word);
+    // A write goes in the place of a write, so that a read has room beside it.
+    let better = other & !one & mine & WRITE != 0 && goes(other, other_known);
+    if !better && goes(one, known) && harmless(other, other_known) {
+        return commit([&cell[0], &cell[1]], [one, mine, other]);
+    }
+    if goes(other, other_known) && harmless(one, known) {
         return commit([&cell[1], &cell[0]], [other, mine, one]);
     }
     Entered::No
@@ -70,7 +81,7 @@ pub(crate) fn replace(seen: &impl Seen, cell: &[AtomicU64; 2], mine: u64) -> Ent
             return mine;
         }
         if same_kind(word, mine) {
-            return word | mine;
+            return with(word, mine);
         }
         let makes_room = covers(mine, word) && outdoes(mine, word) && !is_special(word) && seen.ordered(word);
         if makes_room { mine } else { 0 }

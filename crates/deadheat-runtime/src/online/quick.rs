@@ -11,7 +11,7 @@ use super::eye::Eye;
 use super::history::Kept;
 use super::pair::{self, Entered};
 use super::shadow::{self, Cell, LAST_GRANULE, REGION_LOG2, REGIONS};
-use super::word::{self, BYTES, GRANULE, WRITE};
+use super::word::{self, BYTES, EARLIER, GRANULE, WRITE};
 use super::{JUDGING, Past, judge};
 use crate::hot::thread::{self, Thread, UNWATCHED};
 use crate::sys;
@@ -43,8 +43,9 @@ pub(crate) unsafe extern "C" fn on_access<const KIND: u16>(
         if size > GRANULE && address & LAST_GRANULE == LAST_GRANULE {
             return on_access_in_general::<KIND>(address, pc);
         }
-        let moment = (*thread).eye.mine | if writes { WRITE } else { 0 };
-        let mine = if size < GRANULE { word::only(moment, bytes & BYTES) } else { moment };
+        // Said in full, so that the compiler leaves out what cannot be.
+        let bytes = if size < GRANULE { bytes & BYTES } else { BYTES };
+        let mine = word::of_kind((*thread).eye.mine, if writes { WRITE } else { 0 }, bytes);
         let past = past_of(thread);
         let first = pair::again(&past, &*cell, mine, size > GRANULE);
         let second =
@@ -200,7 +201,7 @@ pub(super) unsafe fn past_of<'a>(thread: *mut Thread) -> Past<'a> {
 /// new. Looks at the cells' own words alone.
 #[inline(always)]
 pub(super) fn first_new(mine: u64, address: usize, size: usize) -> Option<usize> {
-    let kind = if mine & WRITE != 0 { !0 } else { !WRITE };
+    let kind = if mine & WRITE != 0 { !EARLIER } else { !(WRITE | EARLIER) };
     let last = address.wrapping_add(size).wrapping_sub(1);
     if address >> REGION_LOG2 != last >> REGION_LOG2 || address >> REGION_LOG2 >= REGIONS || size == 0 {
         return Some(address);

@@ -13,14 +13,14 @@
 //! Checked by a model checker in `tests/model.rs` and against a brute-force oracle in `tests/shadow.rs`.
 
 use super::word::{
-    ATOMIC, SEALED, WRITE, conflict, covers, is_special, makes_up_for, outdoes, same_kind, same_slot,
+    self, ATOMIC, SEALED, WRITE, conflict, covers, is_special, makes_up_for, outdoes, same_kind, same_slot,
     same_slot_and_kind, slot, stands_for,
 };
 use crate::sys::primitive::{AtomicU64, Ordering, fence_after_locked};
 
 /// What a thread knows of the others' past.
 pub(crate) trait Seen {
-    /// Whether an access happened before what the thread does now.
+    /// Whether an access happened before what the thread does now; nothing did, and a word that is no access did not.
     fn ordered(&self, word: u64) -> bool;
 
     /// Whether every thread knows that it happened, so that nothing will race with it any more.
@@ -66,7 +66,7 @@ pub(crate) fn publish(set: &[AtomicU64], mine: u64, seen: &impl Seen) -> Result<
             } else if stands_for(word, mine) {
                 return Ok(false);
             } else if same_kind(word, mine) {
-                (Room::Joined, word | mine)
+                (Room::Joined, word::with(word, mine))
             } else if covers(mine, word) && outdoes(mine, word) && seen.ordered(word) {
                 (Room::Outdone, mine)
             } else if seen.forgettable(word) {
@@ -110,8 +110,13 @@ pub(crate) fn look(
         if is_special(word) {
             return Err(Not::Sealed);
         }
-        if slot(word) != slot(mine) && conflict(word, mine) && !seen.ordered(word) {
-            race(word);
+        if slot(word) == slot(mine) {
+            continue;
+        }
+        for word in [word::later(word), word::earlier(word)] {
+            if conflict(word, mine) && !seen.ordered(word) {
+                race(word);
+            }
         }
     }
     Ok(())
@@ -125,7 +130,16 @@ pub(crate) fn seal(set: &[AtomicU64], mut keep: impl FnMut(u64)) {
     }
     for place in set {
         let word = place.swap(SEALED, Ordering::SeqCst);
-        if word != 0 && !is_special(word) {
+        if !is_special(word) {
+            each(word, &mut keep);
+        }
+    }
+}
+
+/// Gives the accesses that a word stands for to `keep`.
+pub(crate) fn each(word: u64, keep: &mut impl FnMut(u64)) {
+    for word in [word::later(word), word::earlier(word)] {
+        if word != 0 {
             keep(word);
         }
     }
@@ -143,8 +157,9 @@ pub(crate) fn has_atomic(set: &[AtomicU64]) -> bool {
 pub(crate) enum Own {
     /// A word that stands for the access already.
     Standing(u64),
-    /// The access can take the place of an earlier one of its kind: which, and where it is.
-    Again(usize, u64),
+    /// The access can take the place of an earlier one of its kind, or join one of its moment: where that is, what it is
+    /// and what it becomes.
+    Again(usize, [u64; 2]),
     Neither,
 }
 
@@ -161,8 +176,10 @@ pub(crate) fn own(set: &[AtomicU64], mine: u64) -> Own {
             }
         } else if stands_for(word, mine) {
             return Own::Standing(word);
-        } else if same_slot_and_kind(word, mine) && covers(mine, word) {
-            found = Own::Again(at, word);
+        } else if same_kind(word, mine) {
+            found = Own::Again(at, [word, word::with(word, mine)]);
+        } else if same_slot_and_kind(word, mine) && covers(mine, word) && matches!(found, Own::Neither) {
+            found = Own::Again(at, [word, mine]);
         }
     }
     found

@@ -1,26 +1,33 @@
 //! An access as the shadow remembers it: one word of 64 bits.
 //!
 //! ```text
-//! 63     62      61..46  45..8  7..0
-//! write  atomic  slot    clock  bytes of the granule
+//! 63..55   54     53      52..37  36..8  7..0
+//! earlier  write  atomic  slot    clock  bytes of the granule
 //! ```
 //!
-//! Zero is no access. The highest slot marks words that are none: [`SEALED`] and links to [blocks](super::block).
+//! Zero is no access. Where `earlier` is not zero, the word is *double*: it stands for two accesses of one kind by one
+//! slot, one of the named bytes at `clock` and one of all others at `clock - earlier`. So the halves of a granule that a
+//! thread accesses at different moments need no word each. Only the two words of a cell are ever double.
+//! The highest slot marks words that are none: [`SEALED`] and links to [blocks](super::block).
 //! The rule is `deadheat_core::rule`'s; a test compares the two.
 
 /// Bytes that one cell stands for.
 pub(crate) const GRANULE: usize = 8;
 
+/// By how much the access of the other bytes is earlier.
+pub(crate) const EARLIER: u64 = !0 << EARLIER_SHIFT;
+pub(crate) const EARLIER_SHIFT: u32 = 55;
 /// The access writes.
-pub(crate) const WRITE: u64 = 1 << 63;
+pub(crate) const WRITE: u64 = 1 << WRITE_BIT;
+pub(crate) const WRITE_BIT: u32 = 54;
 /// The access is atomic.
-pub(crate) const ATOMIC: u64 = 1 << 62;
-const SLOT_SHIFT: u32 = 46;
+pub(crate) const ATOMIC: u64 = 1 << 53;
+const SLOT_SHIFT: u32 = 37;
 const CLOCK_SHIFT: u32 = 8;
 /// The bytes.
 pub(crate) const BYTES: u64 = 0xff;
 /// Slot and clock.
-const EPOCH: u64 = (1 << 62) - 1 - BYTES;
+const EPOCH: u64 = ATOMIC - 1 - BYTES;
 
 /// The largest slot.
 pub(crate) const LAST_SLOT: u32 = SPECIAL_SLOT - 1;
@@ -54,17 +61,26 @@ pub(crate) const fn is_special(word: u64) -> bool {
 
 /// The link to a block at an address that is a multiple of 64.
 pub(crate) const fn link(address: usize) -> u64 {
-    SPECIAL | address as u64 >> 6
+    let unit = address as u64 >> 6;
+    SPECIAL | unit & LOW | unit >> SLOT_SHIFT << EARLIER_SHIFT
 }
 
 /// The address of the block that a link names; 0 for a seal.
 pub(crate) const fn linked(word: u64) -> usize {
-    ((word & !SPECIAL) << 6) as usize
+    ((word & LOW | word >> EARLIER_SHIFT << SLOT_SHIFT) << 6) as usize
 }
+
+/// What of a link is below its slot.
+const LOW: u64 = (1 << SLOT_SHIFT) - 1;
 
 /// The access `word` to the bytes `bytes` alone.
 pub(crate) const fn only(word: u64, bytes: u64) -> u64 {
     word & !BYTES | bytes
+}
+
+/// The access of the moment of `word` that has these bytes and is of that kind: bits of [`WRITE`] and [`ATOMIC`].
+pub(crate) const fn of_kind(word: u64, kind: u64, bytes: u64) -> u64 {
+    word & EPOCH | kind | bytes
 }
 
 /// The bytes of the granule that `size` bytes from `offset` on are; both end within it.
@@ -72,9 +88,58 @@ pub(crate) const fn bytes(offset: usize, size: usize) -> u64 {
     ((1 << size) - 1) << offset & BYTES
 }
 
+/// Whether the word stands for two accesses.
+pub(crate) const fn is_double(word: u64) -> bool {
+    word & EARLIER != 0 && !is_special(word)
+}
+
+/// The access, or the later one of a double word.
+pub(crate) const fn later(word: u64) -> u64 {
+    word & !EARLIER
+}
+
+/// The earlier access of a double word; 0 of any other.
+pub(crate) const fn earlier(word: u64) -> u64 {
+    if !is_double(word) {
+        return 0;
+    }
+    (later(word) ^ BYTES) - ((word >> EARLIER_SHIFT) << CLOCK_SHIFT)
+}
+
+/// All bytes that a word stands for.
+const fn touched(word: u64) -> u64 {
+    if word & EARLIER != 0 { BYTES } else { word & BYTES }
+}
+
+/// The word for `word` and a later access of its slot and kind, or of its own moment; 0 if one word cannot say it.
+#[inline(always)]
+pub(crate) const fn with(word: u64, mine: u64) -> u64 {
+    if same_kind(word, mine) {
+        let both = word | mine & BYTES;
+        return if both & BYTES == BYTES { later(both) } else { both };
+    }
+    if covers(mine, word) {
+        return mine;
+    }
+    // All other bytes must be of one earlier moment.
+    let rest = !mine & BYTES;
+    let older = if word & EARLIER != 0 && rest & word == 0 {
+        clock(word) - (word >> EARLIER_SHIFT)
+    } else if rest & !word == 0 {
+        clock(word)
+    } else {
+        return 0;
+    };
+    let earlier = clock(mine).wrapping_sub(older);
+    if earlier >= 1 << (u64::BITS - EARLIER_SHIFT) || mine & ATOMIC != 0 {
+        return 0;
+    }
+    mine | earlier << EARLIER_SHIFT
+}
+
 /// Whether two accesses have a byte in common and conflict: one writes, and not both are atomic.
 pub(crate) const fn conflict(one: u64, other: u64) -> bool {
-    one & other & BYTES != 0 && (one | other) & WRITE != 0 && one & other & ATOMIC == 0
+    touched(one) & touched(other) != 0 && (one | other) & WRITE != 0 && one & other & ATOMIC == 0
 }
 
 /// Whether whatever conflicts with `old` conflicts with `new` as well, as far as the bytes are `new`'s.
@@ -82,9 +147,9 @@ pub(crate) const fn outdoes(new: u64, old: u64) -> bool {
     (new & ATOMIC == 0 || old & ATOMIC != 0) && (new & WRITE != 0 || old & WRITE == 0)
 }
 
-/// Whether all bytes of `old` are among `new`'s.
+/// Whether all bytes of `old` are among those of `new`'s later access.
 pub(crate) const fn covers(new: u64, old: u64) -> bool {
-    old & !new & BYTES == 0
+    touched(old) & !new == 0
 }
 
 /// Whether two accesses are of one moment.
@@ -92,9 +157,9 @@ pub(crate) const fn same_moment(one: u64, other: u64) -> bool {
     (one ^ other) & EPOCH == 0
 }
 
-/// Whether two accesses are of one moment and of one kind.
+/// Whether two accesses, if double the later ones, are of one moment and of one kind.
 pub(crate) const fn same_kind(one: u64, other: u64) -> bool {
-    (one ^ other) & !BYTES == 0
+    (one ^ other) & !(BYTES | EARLIER) == 0
 }
 
 /// Whether two accesses are of one slot.
@@ -109,7 +174,7 @@ pub(crate) const fn stands_for(word: u64, mine: u64) -> bool {
 
 /// Whether two accesses are of one slot and one kind.
 pub(crate) const fn same_slot_and_kind(one: u64, other: u64) -> bool {
-    (one ^ other) >> SLOT_SHIFT == 0
+    later(one ^ other) >> SLOT_SHIFT == 0
 }
 
 /// Whether `later` alone is enough to remember both, whoever looks: it is of the same slot and not earlier, covers and

@@ -106,7 +106,7 @@ macro_rules! shim {
 /// The steps of [`shim_access!`] while races are looked for: returns if the cell of the address in `rdi` shows that the access
 /// is nothing new to its moment, else goes on behind `5:` with the cell in `r8` and its bytes in `rdx`, or, where it does not lie
 /// within one cell (two whole ones, if it has 16 bytes), behind `7:`. A cell's word shows that if it is the moment's
-/// word, for a read whatever its top bit, as far as the access has bytes.
+/// word, for a read whether it writes or not, as far as the access has bytes; what stands above that bit does not matter.
 macro_rules! nothing_new {
     (@region) => {
         concat!(
@@ -121,11 +121,11 @@ macro_rules! nothing_new {
         )
     };
     (@moment read) => { "mov rax, qword ptr fs:[deadheat_thread@tpoff + 16]\n" };
-    (@moment write) => { "mov rax, qword ptr fs:[deadheat_thread@tpoff + 16]\nbts rax, 63\n" };
+    (@moment write) => { "mov rax, qword ptr fs:[deadheat_thread@tpoff + 16]\nbts rax, {write_bit}\n" };
     (@whole read, $at:literal, $yes:literal, $no:literal) => {
         concat!(
-            "mov rcx, qword ptr [r8 + ", $at, "]\nxor rcx, rax\nadd rcx, rcx\njz ", $yes, "\n",
-            "mov rcx, qword ptr [r8 + 8 + ", $at, "]\nxor rcx, rax\nadd rcx, rcx\njnz ", $no, "\n",
+            "mov rcx, qword ptr [r8 + ", $at, "]\nxor rcx, rax\nshl rcx, 64 - {write_bit}\njz ", $yes, "\n",
+            "mov rcx, qword ptr [r8 + 8 + ", $at, "]\nxor rcx, rax\nshl rcx, 64 - {write_bit}\njnz ", $no, "\n",
         )
     };
     (@whole write, $at:literal, $yes:literal, $no:literal) => {
@@ -136,14 +136,14 @@ macro_rules! nothing_new {
     };
     (@part read) => {
         concat!(
-            "mov rcx, qword ptr [r8]\nxor rcx, rax\nand rcx, rdx\nadd rcx, rcx\njz 4f\n",
-            "mov rcx, qword ptr [r8 + 8]\nxor rcx, rax\nand rcx, rdx\nadd rcx, rcx\njnz 5f\n",
+            "mov rcx, qword ptr [r8]\nxor rcx, rax\nand rcx, rdx\nshl rcx, 64 - {write_bit}\njz 4f\n",
+            "mov rcx, qword ptr [r8 + 8]\nxor rcx, rax\nand rcx, rdx\nshl rcx, 64 - {write_bit}\njnz 5f\n",
         )
     };
     (@part write) => {
         concat!(
-            "mov rcx, qword ptr [r8]\nxor rcx, rax\ntest rcx, rdx\njz 4f\n",
-            "mov rcx, qword ptr [r8 + 8]\nxor rcx, rax\ntest rcx, rdx\njnz 5f\n",
+            "mov rcx, qword ptr [r8]\nxor rcx, rax\nand rcx, rdx\nshl rcx, 63 - {write_bit}\njz 4f\n",
+            "mov rcx, qword ptr [r8 + 8]\nxor rcx, rax\nand rcx, rdx\nshl rcx, 63 - {write_bit}\njnz 5f\n",
         )
     };
     ($mode:ident, 16) => {
@@ -216,6 +216,7 @@ macro_rules! shim_access {
                 cells = sym $crate::online::CELLS,
                 region_log2 = const $crate::online::REGION_LOG2,
                 regions = const $crate::online::REGIONS,
+                write_bit = const $crate::online::WRITE_BIT,
             )
         }
     };
