@@ -11,6 +11,7 @@
 //! Invariants: no lock is taken on the way of an access but a cell's seal while it grows; `hot::thread::Thread::busy` is
 //! set while the calling thread may look at a block.
 
+pub(crate) mod beside;
 mod block;
 mod clock;
 mod eye;
@@ -29,7 +30,7 @@ mod slots;
 mod tree;
 mod word;
 
-use core::sync::atomic::{AtomicU8, Ordering, compiler_fence};
+use core::sync::atomic::{AtomicBool, AtomicU8, Ordering, compiler_fence};
 
 use deadheat_core::access::{Access, Mode, Via};
 use deadheat_core::event::{BlockKind, Fault, Op, SyncKind};
@@ -51,8 +52,12 @@ use set::{Own, Seen};
 use shadow::Cell;
 use word::{ATOMIC, GRANULE, WRITE};
 
-/// Not zero while races are looked for: [`LOOKING`] if accesses are looked at, [`ALONE`] if none can race.
+/// What the hooks of plain accesses ask: not zero while races are looked for and nothing is recorded. Then it is [`STATE`].
 pub(crate) static ON: AtomicU8 = AtomicU8::new(0);
+/// Not zero while races are looked for: [`LOOKING`] if accesses are looked at, [`ALONE`] if none can race.
+static STATE: AtomicU8 = AtomicU8::new(0);
+/// Whether a recording is made, too.
+static BESIDE: AtomicBool = AtomicBool::new(false);
 
 /// The hooks of plain accesses go to [`on_access`].
 pub(crate) const LOOKING: u8 = 1;
@@ -72,26 +77,46 @@ pub(crate) fn records() -> u32 {
 /// Whether races are looked for.
 #[inline(always)]
 pub(crate) fn on() -> bool {
+    STATE.load(Ordering::Relaxed) != 0
+}
+
+/// Whether races are looked for, and nothing is recorded.
+#[inline(always)]
+pub(crate) fn only() -> bool {
     ON.load(Ordering::Relaxed) != 0
+}
+
+/// Whether races are looked for beside a recording.
+#[inline(always)]
+pub(crate) fn beside_recording() -> bool {
+    BESIDE.load(Ordering::Relaxed)
+}
+
+fn set(state: u8) {
+    STATE.store(state, Ordering::Relaxed);
+    if !beside_recording() {
+        ON.store(state, Ordering::Relaxed);
+    }
 }
 
 /// Whether accesses may race.
 #[inline(always)]
 fn looking() -> bool {
-    ON.load(Ordering::Relaxed) == LOOKING
+    STATE.load(Ordering::Relaxed) == LOOKING
 }
 
-/// Races are looked for from now on; the trace's file is open.
-pub(crate) fn start() {
+/// Races are looked for from now on, beside a recording or instead of one; the trace's file is open.
+pub(crate) fn start(beside: bool) {
+    BESIDE.store(beside, Ordering::Relaxed);
     tree::start();
     report::begin();
-    ON.store(LOOKING, Ordering::Relaxed);
+    set(LOOKING);
 }
 
 /// Another thread comes: accesses are looked at.
 fn look() {
     if on() {
-        ON.store(LOOKING, Ordering::Relaxed);
+        set(LOOKING);
     }
 }
 
@@ -99,7 +124,7 @@ fn look() {
 /// others did.
 fn rest(known: &Clock) {
     if looking() {
-        slots::if_alone(known, || ON.store(ALONE, Ordering::Relaxed));
+        slots::if_alone(known, || set(ALONE));
     }
 }
 
