@@ -238,7 +238,20 @@ impl Difference {
 
 #[cfg(test)]
 mod tests {
+    use deadheat_core::access::{Access, Mode};
+    use deadheat_core::ids::StackId;
+    use deadheat_core::race::{HeldLock, LockSetId};
+    use deadheat_trace::FoundSide;
+
     use super::*;
+
+    struct NoLocks;
+
+    impl LockSets for NoLocks {
+        fn locks(&self, _: LockSetId) -> &[HeldLock] {
+            &[]
+        }
+    }
 
     #[test]
     fn bytes_are_joined() {
@@ -247,5 +260,48 @@ mod tests {
         assert_eq!(bytes.0, BTreeMap::from([(0, 14), (20, 24)]));
         let has: Vec<u64> = (0..30).filter(|&byte| bytes.has(byte)).collect();
         assert_eq!(has, (0..14).chain(20..24).collect::<Vec<_>>());
+    }
+
+    /// A race of thread 1 at one place with thread 2 at another, both writing 4 bytes.
+    fn race(address: u64, places: [u32; 2]) -> Race {
+        let side = |thread: u32, place: u32| Side {
+            thread: ThreadId(thread),
+            place: PlaceId(place),
+            stack: StackId(0),
+            access: Access::plain(address, 4, Mode::Write),
+            locks: LockSetId(0),
+        };
+        Race { earlier: side(1, places[0]), later: side(2, places[1]), address, block: None }
+    }
+
+    /// How many races are told by the run alone, and how many by the recording alone.
+    fn differ(found: &[Race], recorded: &[Race]) -> (usize, usize) {
+        let mut offline = Offline::default();
+        for race in recorded {
+            offline.each.race(race, &NoLocks);
+            offline.pairs.race(race, &NoLocks);
+        }
+        let side = FoundSide { remembered: true, clock: 1, locks: Vec::new() };
+        let of = |&race: &Race| Found { race, times: 1, sides: [side.clone(), side.clone()] };
+        let differences = offline.differences(&found.iter().map(of).collect::<Vec<_>>());
+        let online = differences.iter().filter(|difference| difference.online).count();
+        (online, differences.len() - online)
+    }
+
+    #[test]
+    fn places_or_bytes_agree() {
+        let (one, other) = (race(64, [1, 2]), race(128, [1, 2]));
+        assert_eq!(differ(&[one], &[one]), (0, 0));
+        // The order of the two does not matter, and a pair is told once.
+        assert_eq!(differ(&[race(64, [2, 1])], &[one, other]), (0, 0));
+        // Another race at the same byte stands for this one, but must be one of the recording.
+        assert_eq!(differ(&[one], &[one, race(64, [1, 3])]), (0, 0));
+        assert_eq!(differ(&[race(64, [1, 3])], &[one]), (1, 0));
+        // What only one of the two tells.
+        assert_eq!(differ(&[one, race(256, [4, 5])], &[one]), (1, 0));
+        assert_eq!(differ(&[one], &[one, race(256, [4, 5])]), (0, 1));
+        assert_eq!(differ(&[], &[one, other]), (0, 2));
+        // The places of a race, at a byte where the recording has none.
+        assert_eq!(differ(&[other], &[one]), (1, 0));
     }
 }
