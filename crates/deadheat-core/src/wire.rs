@@ -16,6 +16,8 @@ pub enum Mode {
     Record,
     /// Find races while the program runs, and write those into the trace's file.
     Detect,
+    /// Both: write a trace, and find races while the program runs.
+    RecordAndDetect,
     /// Hold accesses as the [gate file](crate::gate) says, and write no trace.
     Provoke,
 }
@@ -57,6 +59,7 @@ impl<'a> Wire<'a> {
                     b"off" => Mode::Off,
                     b"record" => Mode::Record,
                     b"detect" => Mode::Detect,
+                    b"record+detect" => Mode::RecordAndDetect,
                     b"provoke" => Mode::Provoke,
                     _ => return Err("it asks for a mode that this runtime does not have"),
                 };
@@ -118,6 +121,8 @@ pub mod flag {
     pub const DETECTED: u64 = 8;
     /// An instrumented access was seen; set beside [`DETECTED`].
     pub const ACCESSED: u64 = 16;
+    /// Set beside [`DETECTED`]: the streams tell of everything all the same, as in a recording.
+    pub const RECORDED: u64 = 32;
 }
 
 /// A block's first bytes.
@@ -267,6 +272,13 @@ mod tests {
     fn the_path_takes_the_rest() {
         let wire = Wire::parse(b"1;mode=record;later=7;trace=/tmp/a;b=c").expect("well formed");
         assert_eq!(wire, Wire { mode: Mode::Record, gate: false, trace: b"/tmp/a;b=c" });
+    }
+
+    #[test]
+    fn races_can_be_found_beside_a_recording() {
+        let mode = |text| Wire::parse(text).map(|wire| wire.mode);
+        assert_eq!(mode(b"1;mode=record+detect;trace=/t"), Ok(Mode::RecordAndDetect));
+        assert!(mode(b"1;mode=record+detect").is_err());
     }
 
     #[test]

@@ -438,3 +438,17 @@ fn of_two_accesses_at_once_one_sees_the_other() {
         meet(before, writes(1, low), at(2, 2, ATOMIC | WRITE, all));
     }
 }
+
+#[test]
+fn a_handler_does_not_wait_for_the_stripe_that_its_own_thread_holds() {
+    loom::model(|| {
+        let stripe = Stripe::new();
+        let held = stripe.take(1, true);
+        assert!(held.is_some());
+        // Neither one that came while the hook was not marked busy, nor one that shares it.
+        assert!(stripe.take(1, true).is_none());
+        assert!(stripe.take(1, false).is_some());
+        drop(held);
+        assert!(stripe.take(1, true).is_some());
+    });
+}

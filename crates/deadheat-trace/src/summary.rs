@@ -57,6 +57,8 @@ pub struct Run {
     pub detected: bool,
     /// Such a run, and an instrumented access was seen in it.
     pub accessed: bool,
+    /// Such a run, and it was recorded, too: the events tell of everything.
+    pub recorded: bool,
 }
 
 /// How a trace ends.

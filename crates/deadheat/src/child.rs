@@ -112,6 +112,15 @@ impl<'a> Launch<'a> {
         Launch::told("mode=detect", command, path, timeout)
     }
 
+    /// A program whose runtime is to do both: record to the trace `path` (absolute), and find races.
+    pub(crate) fn recording_and_detecting(
+        command: &'a [OsString],
+        path: &Path,
+        timeout: Option<Duration>,
+    ) -> Launch<'a> {
+        Launch::told("mode=record+detect", command, path, timeout)
+    }
+
     /// A program whose runtime is to hold accesses as the gate file beside `path` (absolute) says.
     pub(crate) fn provoked(command: &'a [OsString], path: &Path, timeout: Option<Duration>) -> Launch<'a> {
         Launch::told("mode=provoke", command, path, timeout)

@@ -19,7 +19,7 @@ pub(super) struct Line {
 }
 
 /// The acceptance lists by name.
-pub(super) const LISTS: &[(&str, &[Line])] = &[("watch", WATCH), ("hunt", HUNT)];
+pub(super) const LISTS: &[(&str, &[Line])] = &[("watch", WATCH), ("hunt", HUNT), ("online", ONLINE)];
 
 /// What tells how tests went.
 const RESULTS: &[&str] = &["     Running ", "   Doc-tests ", "test result", "skipped"];
@@ -216,6 +216,71 @@ const HUNT: &[Line] = &[
         run: "cargo test -p deadheat --test hunt --test order --test replay --test unruly",
         prints: &["test result: ok"],
         keeps: RESULTS,
+        ..PLAIN
+    },
+];
+
+const ONLINE: &[Line] = &[
+    Line {
+        name: "programs",
+        says: "Every program of spec/programs, 20 times in a row with gcc and clang at -O0 and -O2, with its races found while it \
+               runs: exactly the marked ones are told, and none of its mended twin. Those with findings are started by hand, too.",
+        run: "DEADHEAT_ACCEPT=full cargo test --release -p deadheat --test online",
+        prints: &["test result: ok"],
+        keeps: RESULTS,
+        ..PLAIN
+    },
+    Line {
+        name: "same",
+        says: "Recorded and detected in the same run, five times each: the races that the run finds and those that hb finds in its \
+               recording are the same, on every program of spec/programs and on real programs.",
+        run: "DEADHEAT_ACCEPT=full cargo test --release -p deadheat --test same && cargo xtask bench real --same",
+        prints: &["test result: ok", "they agree"],
+        keeps: &["     Running ", "test result", "skipped", "| "],
+        ..PLAIN
+    },
+    Line {
+        name: "beside",
+        says: "Programs about which clang 19's ThreadSanitizer is wrong or forgets: deadheat tells exactly the marked races.",
+        run: "cargo test --release -p deadheat --test beside -- --nocapture --test-threads 1",
+        prints: &["test result: ok", "beside fences", "beside child"],
+        keeps: &["     Running ", "test result", "skipped", "beside "],
+        ..PLAIN
+    },
+    Line {
+        name: "stress",
+        says: "64 threads over shared structures for ten minutes: exactly the planted races are told, and memory stays flat.",
+        run: "DEADHEAT_ACCEPT=full cargo test --release -p deadheat --test stress -- --nocapture",
+        prints: &["600 s, 64 threads, the 4 planted races", "test result: ok"],
+        keeps: &["     Running ", "test result", "planted races"],
+        ..PLAIN
+    },
+    Line {
+        name: "loom",
+        says: "The shadow's sets, the blocks and the runtime's locks under a model checker: every interleaving of a few threads; the \
+               sets beside a brute force that forgets nothing.",
+        run: "cargo test --release -p deadheat-runtime --test model --test shadow",
+        prints: &["test result: ok"],
+        keeps: &["     Running ", "test "],
+        ..PLAIN
+    },
+    Line {
+        name: "bench",
+        says: "The bench over the kernels and over real programs, their races found while they run, side by side with native runs and \
+               clang 19's ThreadSanitizer.",
+        run: "cargo xtask bench --online && cargo xtask bench real --online",
+        prints: &["geometric mean"],
+        ..PLAIN
+    },
+    Line {
+        name: "llvm",
+        says: "LLVM's own tests of ThreadSanitizer, if DEADHEAT_TSAN_TESTS names their folder (compiler-rt/test/tsan); \
+               DEADHEAT_TSAN_RUNNER can name what runs them against a compiler; docs/tsan-compatibility.md says what they came to.",
+        run: "[ -n \"$DEADHEAT_TSAN_TESTS\" ] || { echo 'skipped: needs DEADHEAT_TSAN_TESTS'; exit 0; }; \
+              cargo build --quiet --release -p deadheat && d=$CARGO_TARGET_DIR/release/deadheat && \
+              export DEADHEAT_CC=clang-19 DEADHEAT_CXX=clang++-19 && \
+              ${DEADHEAT_TSAN_RUNNER:-$DEADHEAT_SHARED/tools/tsan_lit.py} --tests $DEADHEAT_TSAN_TESTS --cc \"$d cc\" \
+              --cxx \"$d c++\" --env DEADHEAT_OPTIONS=format=tsan --deflake 3 --timeout 20 --mode verdict -o $OUT/llvm.csv",
         ..PLAIN
     },
 ];

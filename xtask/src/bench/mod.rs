@@ -72,6 +72,7 @@ real:
   --megabytes N     size of the generated input, scaled for each program (default 40)
   --suite NAME      a further suite to look for sources in (default trixie)
   --hunt            hunt pigz, pbzip2 and leveldb's own tests instead of measuring
+  --same            record them while races are looked for, and compare what both find; a tenth of the input
   --budget TIME     how long each of them is hunted (default 10m)
 std:
   --events N        size of the generated trace (default 1000000)

@@ -30,6 +30,8 @@ pub(crate) struct Options {
     pub(crate) online: bool,
     /// Hunt real programs instead of measuring them.
     pub(crate) hunt: bool,
+    /// Compare what real programs find by themselves with their recordings instead of measuring.
+    pub(crate) same: bool,
     /// How long each of them is hunted, as `deadheat hunt --budget` reads it.
     pub(crate) budget: String,
     /// Size of the input of real programs.
@@ -61,6 +63,7 @@ impl Options {
             off: false,
             online: false,
             hunt: false,
+            same: false,
             budget: "10m".to_owned(),
             megabytes: 40,
             suite: "trixie".to_owned(),
@@ -77,6 +80,7 @@ impl Options {
                 "--off" => options.off = true,
                 "--online" => options.online = true,
                 "--hunt" => options.hunt = true,
+                "--same" => options.same = true,
                 option if option.starts_with("--") => {
                     let value = words.next().ok_or_else(|| Stop::usage(format!("{option} needs a value")))?;
                     options.set(option, value)?;

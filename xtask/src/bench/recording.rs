@@ -96,6 +96,11 @@ impl Recording {
         Ok((cost, races_in(report)))
     }
 
+    /// The files.
+    pub(crate) fn files(&self) -> impl Iterator<Item = &Path> {
+        self.all.iter().map(PathBuf::as_path)
+    }
+
     /// Removes the traces.
     pub(crate) fn remove(self) {
         for trace in self.all {

@@ -95,7 +95,7 @@ unsafe extern "C" fn on_vptr_update(at: *mut *mut c_void, new: *mut c_void, pc: 
         // SAFETY: as the hook.
         unsafe {
             const KIND: u16 = kind(3, Mode::Write, Via::Vptr);
-            if online::on() {
+            if online::only() {
                 online::access::<KIND>(at as usize, pc)
             } else {
                 on_access::<KIND>(at as usize, pc)

@@ -12,7 +12,7 @@ use crate::online;
 unsafe fn touch<const KIND: u16>(address: usize, pc: usize) {
     // SAFETY: the caller's promise: on the accessing thread.
     unsafe {
-        if online::on() {
+        if online::only() {
             online::access::<KIND>(address, pc);
         } else {
             access::on_access::<KIND>(address, pc);

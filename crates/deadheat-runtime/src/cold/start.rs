@@ -72,7 +72,12 @@ pub(crate) unsafe extern "C" fn start(
             Ok(Wire { mode: Mode::Detect, trace, .. }) => {
                 gate::let_none_pass();
                 // SAFETY: the arguments are `count` texts.
-                detect(unsafe { record(trace, false, count, arguments) })
+                detect(unsafe { record(trace, false, count, arguments) }, false)
+            }
+            Ok(Wire { mode: Mode::RecordAndDetect, trace, .. }) => {
+                gate::let_none_pass();
+                // SAFETY: the arguments are `count` texts.
+                detect(unsafe { record(trace, false, count, arguments) }, true)
             }
             Ok(Wire { mode: Mode::Provoke, trace, .. }) => provoke(trace),
             Ok(Wire { mode: Mode::Off, .. }) => OFF,
@@ -90,10 +95,10 @@ pub(crate) unsafe extern "C" fn start(
     }
 }
 
-/// Looks for races, if the trace was opened.
-fn detect(state: u32) -> u32 {
+/// Looks for races, if the trace was opened; beside a recording, or instead of one.
+fn detect(state: u32, beside: bool) -> u32 {
     if state == RECORD {
-        online::start();
+        online::start(beside);
         fork::register();
     }
     state
@@ -107,7 +112,7 @@ unsafe fn by_hand(count: c_int, arguments: *const *const c_char, environment: *c
         if !byhand::begin(environment) {
             return OFF;
         }
-        detect(watch(None, count, arguments))
+        detect(watch(None, count, arguments), false)
     }
 }
 

@@ -11,6 +11,7 @@ use deadheat_core::kind::Kind;
 
 use super::log;
 use super::thread::{self, Frame, Thread};
+use crate::online::beside;
 
 /// Records an access of the kind `KIND` (a [`Kind`]'s bits) at `address`, made before `pc`.
 ///
@@ -24,16 +25,16 @@ pub(crate) unsafe extern "C" fn on_access<const KIND: u16>(address: usize, pc: u
     unsafe {
         let state = &mut *thread;
         if state.busy != 0 {
-            return log::plain_nested(thread, key, address as u64);
+            return log::plain_nested(thread, key, address as u64, beside::look::<KIND>);
         }
         // From here on a handler records elsewhere, so what is found now stays true.
         state.busy = 1;
         compiler_fence(Ordering::SeqCst);
         if state.top != state.clean {
-            return log::plain_unpredicted(thread, key, address as u64);
+            return log::plain_unpredicted(thread, key, address as u64, beside::look::<KIND>);
         }
         let Some(packed) = state.predictor.encode_predicted(key, address as u64) else {
-            return log::plain_unpredicted(thread, key, address as u64);
+            return log::plain_unpredicted(thread, key, address as u64, beside::look::<KIND>);
         };
         state.at.cast::<u64>().write_unaligned(packed.bits);
         state.at = state.at.add(packed.len as usize);

@@ -16,7 +16,7 @@ use super::stripe::{Held, Stripe};
 use super::thread::{self, Busy, Thread};
 use crate::cold::start;
 use crate::gate;
-use crate::online;
+use crate::online::{self, beside};
 use crate::sys;
 
 /// Operations on 16 bytes at a time share a stripe, so that operations of different sizes on
@@ -28,6 +28,7 @@ static STRIPE: [Stripe; STRIPES] = [const { Stripe::new() }; STRIPES];
 /// Frees all stripes, in a forked child whose other threads are gone.
 pub(crate) fn free_all() {
     STRIPE.iter().for_each(Stripe::free);
+    beside::free();
 }
 
 /// The stripe that guards an address.
@@ -92,7 +93,12 @@ fn perform<R>(pc: usize, address: usize, log2: u16, meant: Meant, operation: imp
             return operation().result;
         }
         if online::on() {
-            return detect(thread, nested, (pc, address, log2), meant.mode, operation);
+            let what = (pc, address, log2);
+            return if online::only() {
+                detect(thread, nested, what, meant.mode, operation)
+            } else {
+                record_and_detect(thread, what, meant.mode, operation)
+            };
         }
         let Some(stream) = log::stream_of(thread) else { return operation().result };
         let _busy = Busy::new(stream);
@@ -189,6 +195,41 @@ unsafe fn record<R>(
         }
     }
     outcome.result
+}
+
+/// Carries out an operation, records it and judges it, as one step among all that order threads.
+///
+/// # Safety
+/// `thread` is the calling thread's.
+#[cold]
+unsafe fn record_and_detect<R>(
+    thread: *mut Thread,
+    (pc, address, log2): (usize, usize, u16),
+    meant: Mode,
+    operation: impl Fn() -> Outcome<R>,
+) -> R {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let Some(turn) = beside::Turn::take(thread) else { return operation().result };
+        let stripe = &STRIPE[stripe(address)];
+        let Some(held) = stripe.take((*thread).id, turn.patient()) else { return operation().result };
+        if meant.writes() {
+            held.wrote();
+        }
+        let outcome = operation();
+        let kind = Kind::atomic(log2, outcome.mode, outcome.order);
+        let key = Key::new(pc as u64, kind);
+        let (load, version) = (!meant.writes(), held.writes());
+        if load && turn.repeats(key, address as u64, version) {
+            drop((held, turn));
+            sys::yield_now();
+            return outcome.result;
+        }
+        turn.record(key, address as u64, None, load.then_some(version));
+        let access = kind.unpack_atomic(address as u64);
+        turn.judge(|| online::atomic(thread, pc, &access));
+        outcome.result
+    }
 }
 
 /// An integer that can be accessed atomically. The operations are sequentially consistent,

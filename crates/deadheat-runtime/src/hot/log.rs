@@ -14,7 +14,7 @@ use deadheat_core::kind::Kind;
 use super::thread::{self, Busy, Frame, Thread};
 use crate::cold::{self, start};
 use crate::gate;
-use crate::online;
+use crate::online::{self, beside};
 
 /// The one counter that orders all synchronisation events of the process.
 static STAMP: AtomicU64 = AtomicU64::new(1);
@@ -28,33 +28,41 @@ pub(crate) fn next_stamp() -> u64 {
 /// Room that one event and its stamp, extra number and the eight bytes of a wide store may need.
 pub(crate) const ROOM: usize = MAX_EVENT + 32;
 
-/// Records an access of a handler that interrupted a hook.
+/// Records an access of a handler that interrupted a hook; `look` judges it, if it is to be.
 ///
 /// # Safety
 /// `thread` is the calling thread's.
 #[cold]
 #[inline(never)]
-pub(crate) unsafe fn plain_nested(thread: *mut Thread, key: Key, address: u64) {
+pub(crate) unsafe fn plain_nested(thread: *mut Thread, key: Key, address: u64, look: beside::Look) {
     // SAFETY: the caller's promise.
     unsafe {
         if (*thread).internal != 0 || ignored(thread, key.kind()) || start::light() {
             return;
         }
         let Some(stream) = stream_of(thread) else { return };
-        let _busy = Busy::new(stream);
-        append(stream, key, address, None, None);
+        {
+            let _busy = Busy::new(stream);
+            append(stream, key, address, None, None);
+        }
+        if online::beside_recording() {
+            look(address as usize, key.pc() as usize);
+        }
     }
 }
 
-/// Records an access when the quick way does not apply; `busy` is set already.
+/// Records an access when the quick way does not apply; `busy` is set already. `look` judges it, if it is to be.
 ///
 /// # Safety
 /// `thread` is the calling thread's.
 #[cold]
 #[inline(never)]
-pub(crate) unsafe fn plain_unpredicted(thread: *mut Thread, key: Key, address: u64) {
+pub(crate) unsafe fn plain_unpredicted(thread: *mut Thread, key: Key, address: u64, look: beside::Look) {
     // SAFETY: the caller's promise.
     unsafe {
+        if online::beside_recording() {
+            return beside::access(thread, key, address, look);
+        }
         if (*thread).internal == 0 && !ignored(thread, key.kind()) {
             if gate::on()
                 && let Some(Op::Access(access)) = key.kind().unpack(address, 0)
@@ -83,7 +91,10 @@ pub(crate) unsafe fn block_full(thread: *mut Thread) {
 }
 
 /// Whether the program asked not to see accesses of this kind now.
-unsafe fn ignored(thread: *mut Thread, kind: Kind) -> bool {
+///
+/// # Safety
+/// `thread` is the calling thread's.
+pub(crate) unsafe fn ignored(thread: *mut Thread, kind: Kind) -> bool {
     // SAFETY: `thread` is the calling thread's.
     unsafe {
         let state = &*thread;
@@ -155,7 +166,7 @@ pub(crate) fn acquired(pc: usize, lock: u64, mode: LockMode) {
     let Some(thread) = thread::current() else { return };
     // SAFETY: `current` gives the calling thread's own state.
     unsafe {
-        if !online::on() {
+        if !online::only() {
             return event(pc, &Op::Acquire { lock, mode });
         }
         if (*thread).internal | (*thread).ignore_sync == 0 {
@@ -171,7 +182,7 @@ pub(crate) fn released(pc: usize, lock: u64, mode: LockMode) {
     let Some(thread) = thread::current() else { return };
     // SAFETY: `current` gives the calling thread's own state.
     unsafe {
-        if !online::on() {
+        if !online::only() {
             return event(pc, &Op::Release { lock, mode });
         }
         if (*thread).internal | (*thread).ignore_sync == 0 {
@@ -203,7 +214,11 @@ pub(crate) unsafe fn event_of(thread: *mut Thread, pc: usize, op: &Op) {
             _ => {}
         }
         if online::on() {
-            return online::event(thread, pc, op);
+            return if online::only() {
+                online::event(thread, pc, op)
+            } else {
+                beside::event(thread, pc, op)
+            };
         }
         if gate::on() {
             gate::event(thread, pc as u64, op);
@@ -239,13 +254,12 @@ pub(crate) fn range(pc: usize, access: &Access) {
     if online::on() {
         // SAFETY: `current` gives the calling thread's own state.
         return unsafe {
-            online::range(
-                thread,
-                pc,
-                (access.address as usize, access.size as usize),
-                access.mode,
-                access.via,
-            )
+            if online::only() {
+                let (address, size) = (access.address as usize, access.size as usize);
+                online::range(thread, pc, (address, size), access.mode, access.via);
+            } else {
+                beside::range(thread, pc, access);
+            }
         };
     }
     let kind = Kind::range(access.mode, access.via);
@@ -342,7 +356,7 @@ pub(crate) unsafe fn append(
 }
 
 /// Appends an event whose calls are told from the outermost one on: while races are looked for nothing else is
-/// appended, and what the trace knows of the calls is not kept up.
+/// appended, and what the trace knows of the calls is not kept up. Beside a recording the event is in the stream already.
 ///
 /// # Safety
 /// `thread` is the calling thread's.
@@ -350,7 +364,7 @@ pub(crate) unsafe fn tell_anew(thread: *mut Thread, pc: usize, op: &Op) {
     // SAFETY: the caller's promise.
     unsafe {
         let Some((kind, address, extra)) = Kind::pack(op) else { return };
-        if (*thread).busy != 0 {
+        if (*thread).busy != 0 || online::beside_recording() {
             return;
         }
         let _busy = Busy::new(thread);
@@ -376,7 +390,7 @@ pub(crate) unsafe fn tell_from(
     // SAFETY: the caller's promise. The frames above `top` are free.
     unsafe {
         let Some((kind, address, extra)) = Kind::pack(op) else { return };
-        if (*thread).busy != 0 || (*thread).at.is_null() {
+        if (*thread).busy != 0 || (*thread).at.is_null() || online::beside_recording() {
             return;
         }
         let _busy = Busy::new(thread);

@@ -3,5 +3,5 @@
 pub(crate) mod access;
 pub(crate) mod atomic;
 pub(crate) mod log;
-mod stripe;
+pub(crate) mod stripe;
 pub(crate) mod thread;

@@ -27,15 +27,16 @@ impl Stripe {
 
     /// Takes the stripe for the thread `owner`. A handler that interrupted a hook is not `patient`:
     /// it shares the stripe if the hook holds it, and gives up after a while if another thread
-    /// does, which may itself be interrupted by a handler that waits: `None`.
+    /// does, which may itself be interrupted by a handler that waits: `None`. So does at once who is patient where
+    /// the thread itself holds it: a handler that came while the hook was not marked busy.
     pub(crate) fn take(&self, owner: u32, patient: bool) -> Option<Held<'_>> {
         let owner = owner.wrapping_add(1);
         let mut spins = 0;
         while let Err(holder) =
             self.held.compare_exchange_weak(0, owner, Ordering::Acquire, Ordering::Relaxed)
         {
-            if holder == owner && !patient {
-                return Some(Held { stripe: self, shared: true });
+            if holder == owner {
+                return (!patient).then_some(Held { stripe: self, shared: true });
             }
             spins += 1;
             if spins < SPINS {

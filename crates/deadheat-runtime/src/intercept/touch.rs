@@ -27,7 +27,7 @@ fn behind_program() {}
 
 #[inline(always)]
 fn touch(pc: usize, address: usize, len: usize, mode: Mode, via: Via) {
-    if online::on() {
+    if online::only() {
         if from_program(pc)
             && let Some(thread) = thread::current()
         {
@@ -72,7 +72,7 @@ pub(crate) fn writes<T>(pc: usize, to: *const T, count: usize) {
 /// library is the library's business; it is enough that they are there.
 #[inline(always)]
 pub(crate) fn uses<T>(pc: usize, object: *const c_void) {
-    if size_of::<T>() == 1 && online::on() {
+    if size_of::<T>() == 1 && online::only() {
         if from_program(pc)
             && let Some(thread) = thread::current()
         {

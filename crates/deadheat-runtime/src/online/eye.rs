@@ -5,6 +5,7 @@ use core::ptr::null_mut;
 use deadheat_core::access::Access;
 use deadheat_core::race::HeldLock;
 
+use super::beside::Beside;
 use super::block::Blocks;
 use super::clock::Clock;
 use super::history::{History, Kept};
@@ -49,6 +50,8 @@ pub(crate) struct Eye {
     pub(super) blocks: Blocks,
     /// The node of each frame below `Thread::low`.
     pub(crate) nodes: *mut u32,
+    /// What races are looked for with beside a recording.
+    pub(super) beside: Beside,
 }
 
 /// From one moment to the next. The number between is that of the births of the later one ([`is_birth`]): so a block's
@@ -148,6 +151,7 @@ impl Eye {
         const FIRST: u32 = 0;
         // SAFETY: a thread with a slot has its history.
         unsafe { (*self.history).owned_by(FIRST, self.now()) };
+        self.beside.in_child();
     }
 
     /// Notes an access in the history.

@@ -11,6 +11,7 @@
 //! Invariants: no lock is taken on the way of an access but a cell's seal while it grows; `hot::thread::Thread::busy` is
 //! set while the calling thread may look at a block.
 
+pub(crate) mod beside;
 mod block;
 mod clock;
 mod eye;
@@ -29,14 +30,13 @@ mod slots;
 mod tree;
 mod word;
 
-use core::sync::atomic::{AtomicU8, AtomicU64, Ordering, compiler_fence};
+use core::sync::atomic::{AtomicBool, AtomicU8, Ordering, compiler_fence};
 
 use deadheat_core::access::{Access, Mode, Via};
 use deadheat_core::event::{BlockKind, Fault, LockMode, Op, SyncKind};
-use deadheat_core::kind::Kind;
 
 pub(crate) use eye::Eye;
-pub(crate) use quick::{access, on_access, on_odd_access};
+pub(crate) use quick::{access, on_access, on_odd_access, range, used};
 pub(crate) use report::records as certain;
 pub(crate) use shadow::{CELLS, REGION_LOG2, REGIONS};
 pub(crate) use word::WRITE_BIT;
@@ -51,10 +51,14 @@ use pair::Entered;
 use report::Mine;
 use set::{Own, Seen};
 use shadow::Cell;
-use word::{ATOMIC, BYTES, EARLIER, GRANULE, WRITE};
+use word::{ATOMIC, GRANULE, WRITE};
 
-/// Not zero while races are looked for: [`LOOKING`] if accesses are looked at, [`ALONE`] if none can race.
+/// What the hooks of plain accesses ask: not zero while races are looked for and nothing is recorded. Then it is [`STATE`].
 pub(crate) static ON: AtomicU8 = AtomicU8::new(0);
+/// Not zero while races are looked for: [`LOOKING`] if accesses are looked at, [`ALONE`] if none can race.
+static STATE: AtomicU8 = AtomicU8::new(0);
+/// Whether a recording is made, too.
+static BESIDE: AtomicBool = AtomicBool::new(false);
 
 /// The hooks of plain accesses go to [`on_access`].
 pub(crate) const LOOKING: u8 = 1;
@@ -74,26 +78,46 @@ pub(crate) fn records() -> u32 {
 /// Whether races are looked for.
 #[inline(always)]
 pub(crate) fn on() -> bool {
+    STATE.load(Ordering::Relaxed) != 0
+}
+
+/// Whether races are looked for, and nothing is recorded.
+#[inline(always)]
+pub(crate) fn only() -> bool {
     ON.load(Ordering::Relaxed) != 0
+}
+
+/// Whether races are looked for beside a recording.
+#[inline(always)]
+pub(crate) fn beside_recording() -> bool {
+    BESIDE.load(Ordering::Relaxed)
+}
+
+fn set(state: u8) {
+    STATE.store(state, Ordering::Relaxed);
+    if !beside_recording() {
+        ON.store(state, Ordering::Relaxed);
+    }
 }
 
 /// Whether accesses may race.
 #[inline(always)]
 fn looking() -> bool {
-    ON.load(Ordering::Relaxed) == LOOKING
+    STATE.load(Ordering::Relaxed) == LOOKING
 }
 
-/// Races are looked for from now on; the trace's file is open.
-pub(crate) fn start() {
+/// Races are looked for from now on, beside a recording or instead of one; the trace's file is open.
+pub(crate) fn start(beside: bool) {
+    BESIDE.store(beside, Ordering::Relaxed);
     tree::start();
     report::begin();
-    ON.store(LOOKING, Ordering::Relaxed);
+    set(LOOKING);
 }
 
 /// Another thread comes: accesses are looked at.
 fn look() {
     if on() {
-        ON.store(LOOKING, Ordering::Relaxed);
+        set(LOOKING);
     }
 }
 
@@ -101,46 +125,8 @@ fn look() {
 /// others did.
 fn rest(known: &Clock) {
     if looking() {
-        slots::if_alone(known, || ON.store(ALONE, Ordering::Relaxed));
+        slots::if_alone(known, || set(ALONE));
     }
-}
-
-/// An access to a range of bytes.
-///
-/// # Safety
-/// `thread` is the calling thread's.
-#[inline]
-pub(crate) unsafe fn range(
-    thread: *mut Thread,
-    pc: usize,
-    (address, size): (usize, usize),
-    mode: Mode,
-    via: Via,
-) {
-    if !looking() || size == 0 {
-        return;
-    }
-    // SAFETY: the caller's promise.
-    unsafe {
-        let mine = (*thread).eye.mine | if mode.writes() { WRITE } else { 0 };
-        if let Some(from) = quick::first_new(mine, address, size) {
-            range_from(thread, pc, (from, address, size), mode, via);
-        }
-    }
-}
-
-/// As [`range`], of which the bytes before `from` are nothing new.
-#[inline(never)]
-unsafe fn range_from(
-    thread: *mut Thread,
-    pc: usize,
-    (from, address, size): (usize, usize, usize),
-    mode: Mode,
-    via: Via,
-) {
-    let access = Access { address: address as u64, size: size as u64, mode, atomic: None, via };
-    // SAFETY: passed on.
-    unsafe { judge_part(thread, &access, (from, access.end() as usize), pc as u64) };
 }
 
 /// What a thread knows of the others' past.
@@ -459,29 +445,6 @@ pub(crate) unsafe fn released(thread: *mut Thread, lock: u64, mode: LockMode) {
         if (*thread).eye.slot != 0 && busy != ORDERING {
             let owner = ((*thread).id, busy == 0);
             ordering(thread, |eye| eye.release(owner, lock, mode));
-        }
-    }
-}
-
-/// The thread uses a lock or the like as the thing in memory that it is: a read of its first byte.
-///
-/// # Safety
-/// `thread` is the calling thread's.
-#[inline]
-pub(crate) unsafe fn used(thread: *mut Thread, pc: usize, object: usize) {
-    if !looking() {
-        return;
-    }
-    let Some(cell) = shadow::cell(object) else { return };
-    let bytes = word::bytes(object % GRANULE, 1);
-    // SAFETY: the caller's promise.
-    unsafe {
-        let mine = word::only((*thread).eye.mine, bytes);
-        let there = |word: &AtomicU64| {
-            (word.load(Ordering::Relaxed) ^ mine) & !(WRITE | EARLIER) & (bytes | !BYTES) == 0
-        };
-        if !there(&cell[0]) && !there(&cell[1]) {
-            on_access::<{ Kind::plain(0, Mode::Read, Via::Object).0 }>(object, pc, bytes, cell);
         }
     }
 }

@@ -2,8 +2,9 @@
 //!
 //! Cost: one locked instruction for an access that takes the place of another; what is nothing new the hook itself has seen. Model: [`super::judge`], to which everything else goes.
 
-use core::sync::atomic::{Ordering, compiler_fence};
+use core::sync::atomic::{AtomicU64, Ordering, compiler_fence};
 
+use deadheat_core::access::{Access, Mode, Via};
 use deadheat_core::event::Op;
 use deadheat_core::kind::Kind;
 
@@ -184,6 +185,67 @@ unsafe extern "C" fn on_access_in_general<const KIND: u16>(address: usize, pc: u
         super::enter_all(thread, range, (moment, true), || (*thread).eye.keep(kept), || kept.access());
         compiler_fence(Ordering::SeqCst);
         (*thread).busy = 0;
+    }
+}
+
+/// An access to a range of bytes.
+///
+/// # Safety
+/// `thread` is the calling thread's.
+#[inline]
+pub(crate) unsafe fn range(
+    thread: *mut Thread,
+    pc: usize,
+    (address, size): (usize, usize),
+    mode: Mode,
+    via: Via,
+) {
+    if !super::looking() || size == 0 {
+        return;
+    }
+    // SAFETY: the caller's promise.
+    unsafe {
+        let mine = (*thread).eye.mine | if mode.writes() { WRITE } else { 0 };
+        if let Some(from) = first_new(mine, address, size) {
+            range_from(thread, pc, (from, address, size), mode, via);
+        }
+    }
+}
+
+/// As [`range`], of which the bytes before `from` are nothing new.
+#[inline(never)]
+unsafe fn range_from(
+    thread: *mut Thread,
+    pc: usize,
+    (from, address, size): (usize, usize, usize),
+    mode: Mode,
+    via: Via,
+) {
+    let access = Access { address: address as u64, size: size as u64, mode, atomic: None, via };
+    // SAFETY: passed on.
+    unsafe { super::judge_part(thread, &access, (from, access.end() as usize), pc as u64) };
+}
+
+/// The thread uses a lock or the like as the thing in memory that it is: a read of its first byte.
+///
+/// # Safety
+/// `thread` is the calling thread's.
+#[inline]
+pub(crate) unsafe fn used(thread: *mut Thread, pc: usize, object: usize) {
+    if !super::looking() {
+        return;
+    }
+    let Some(cell) = shadow::cell(object) else { return };
+    let bytes = word::bytes(object % GRANULE, 1);
+    // SAFETY: the caller's promise.
+    unsafe {
+        let mine = word::only((*thread).eye.mine, bytes);
+        let there = |word: &AtomicU64| {
+            (word.load(Ordering::Relaxed) ^ mine) & !(WRITE | EARLIER) & (bytes | !BYTES) == 0
+        };
+        if !there(&cell[0]) && !there(&cell[1]) {
+            on_access::<{ Kind::plain(0, Mode::Read, Via::Object).0 }>(object, pc, bytes, cell);
+        }
     }
 }
 

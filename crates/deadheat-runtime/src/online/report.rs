@@ -92,7 +92,8 @@ fn with<R>(body: impl FnOnce(&mut Inner) -> R) -> R {
 
 /// Notes in the file that races are looked for in this run.
 pub(crate) fn begin() {
-    block::flags(block::header_page()).fetch_or(flag::DETECTED, Ordering::Relaxed);
+    let recorded = if super::beside_recording() { flag::RECORDED } else { 0 };
+    block::flags(block::header_page()).fetch_or(flag::DETECTED | recorded, Ordering::Relaxed);
     RECORDS.store(0, Ordering::Relaxed);
     with(|inner| {
         (inner.block, inner.used, inner.size, inner.sequence) = (null_mut(), 0, 0, 0);

@@ -137,6 +137,7 @@ fn run_of(page: &[u8]) -> Run {
         imported: is(flag::IMPORTED),
         detected: is(flag::DETECTED),
         accessed: is(flag::ACCESSED),
+        recorded: is(flag::RECORDED),
     }
 }
 

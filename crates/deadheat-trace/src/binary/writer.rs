@@ -381,10 +381,14 @@ impl Writer {
         let mut page = vec![0; header::PAGE as usize];
         let mut put = |at: usize, bytes: &[u8]| page[at..at + bytes.len()].copy_from_slice(bytes);
         let run = &self.run;
-        let flags =
-            [(run.imported, flag::IMPORTED), (run.detected, flag::DETECTED), (run.accessed, flag::ACCESSED)]
-                .into_iter()
-                .fold(flags, |flags, (is, flag)| if is { flags | flag } else { flags });
+        let flags = [
+            (run.imported, flag::IMPORTED),
+            (run.detected, flag::DETECTED),
+            (run.accessed, flag::ACCESSED),
+            (run.recorded, flag::RECORDED),
+        ]
+        .into_iter()
+        .fold(flags, |flags, (is, flag)| if is { flags | flag } else { flags });
         put(0, &header::MAGIC);
         put(header::VERSION, &wire::VERSION.to_le_bytes());
         put(header::END, &self.end.to_le_bytes());

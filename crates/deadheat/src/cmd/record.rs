@@ -78,15 +78,18 @@ pub(crate) fn record(
     record_in_order(program, None, trace, common)
 }
 
-/// As [`record`], but the program finds its races by itself, and the traces tell of them.
+/// As [`record`], but the program finds its races by itself, and the traces tell of them: of nothing else, or, if it is
+/// `recorded`, of everything.
 pub(crate) fn detect(
     program: &Program,
     trace: &Path,
+    recorded: bool,
     common: &Common,
 ) -> Result<(End, Vec<PathBuf>), Failure> {
     let found = child::find(&program.command)?;
     let trace = traces::prepare(trace)?;
-    let end = launch(&found, &Launch::detecting(&program.command, &trace, program.timeout), common)?;
+    let way = if recorded { Launch::recording_and_detecting } else { Launch::detecting };
+    let end = launch(&found, &way(&program.command, &trace, program.timeout), common)?;
     Ok((end, traces_of(&found, &trace)))
 }
 

@@ -12,9 +12,9 @@ use crate::traces::Scratch;
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Find races while the program runs, instead of recording and judging it
-    #[arg(long, conflicts_with_all = ["trace", "by", "all_pairs"])]
+    #[arg(long, conflicts_with_all = ["by", "all_pairs"])]
     online: bool,
-    /// Keep the trace in this file
+    /// Keep the trace in this file; with --online, the program is recorded there beside
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
     #[command(flatten)]
@@ -31,10 +31,14 @@ pub(crate) fn run(args: &Args, common: &Common) -> Result<Exit, Failure> {
     let Args { online, trace, judging, telling, program } = args;
     let scratch = if trace.is_none() { Some(Scratch::make()?) } else { None };
     let path = trace.clone().or_else(|| Some(scratch.as_ref()?.path().join("trace"))).unwrap_or_default();
-    let watch = if *online { record::detect } else { record::record };
-    let (end, traces) = watch(program, &path, common)?;
+    let (end, traces) = if *online {
+        record::detect(program, &path, trace.is_some(), common)?
+    } else {
+        record::record(program, &path, common)?
+    };
+    let judging = if *online { judging.clone().found() } else { judging.clone() };
     if !traces.is_empty()
-        && tell::processes(&traces, program.command(), judging, telling, common)? == Exit::Races
+        && tell::processes(&traces, program.command(), &judging, telling, common)? == Exit::Races
     {
         return Ok(Exit::Races);
     }

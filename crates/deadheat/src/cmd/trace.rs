@@ -1,5 +1,6 @@
 //! `deadheat trace`: looks into traces, and converts them from and to other formats.
 
+mod agree;
 mod dump;
 mod info;
 
@@ -26,6 +27,8 @@ enum What {
     Info(info::Args),
     /// Print the events, one a line
     Dump(dump::Args),
+    /// Compare the races that a run found by itself with those of its recording; the code is 1 if they do not agree
+    Agree(agree::Args),
     /// Convert a trace of another tool into deadheat's own file
     Import(Import),
     /// Convert a trace into the format of other tools
@@ -61,6 +64,7 @@ pub(crate) fn run(args: &Args, common: &Common) -> Result<Exit, Failure> {
     match &args.what {
         What::Info(args) => info::run(args, common),
         What::Dump(args) => dump::run(args),
+        What::Agree(args) => agree::run(args, common),
         What::Import(args) => import(args, common),
         What::Export(args) => export(args, common),
     }

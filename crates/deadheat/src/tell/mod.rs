@@ -38,7 +38,7 @@ use owner::Owners;
 use resolve::Resolver;
 
 /// How to judge a trace.
-#[derive(clap::Args)]
+#[derive(Clone, clap::Args)]
 pub(crate) struct Judging {
     /// The analyses, separated by commas
     #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "hb,findings", value_parser = analyses())]
@@ -52,6 +52,16 @@ pub(crate) struct Judging {
     /// Kinds and sorts of findings that nobody wants to know
     #[arg(skip)]
     unwanted: Vec<&'static str>,
+    /// Whether the races that a run found by itself are told although it was recorded, too
+    #[arg(skip)]
+    found: bool,
+}
+
+impl Judging {
+    /// The same, but of a run that found its races by itself those are told.
+    pub(crate) fn found(self) -> Judging {
+        Judging { found: true, ..self }
+    }
 }
 
 /// In what form to write reports.
@@ -193,7 +203,7 @@ pub(crate) fn by_hand(
     common: &Common,
 ) -> Result<Exit, Failure> {
     let by = registry::ANALYSES.iter().map(|row| row.name.to_owned()).collect();
-    let judging = Judging { by, all_pairs: false, suspected: true, unwanted };
+    let judging = Judging { by, all_pairs: false, suspected: true, unwanted, found: true };
     tell(&[trace.to_owned()], &judging, telling, common, |mut reports| {
         reports.iter_mut().for_each(|report| report.run.trace = None);
         if leave_out.libraries {
@@ -389,7 +399,7 @@ fn judge(
     suppressions: &mut Suppressions,
 ) -> Result<(Report, Option<Failure>), Failure> {
     let mut trace = Trace::open(path).map_err(|error| Failure::input(error.to_string()))?;
-    if trace.run().is_some_and(|run| run.detected) {
+    if trace.run().is_some_and(|run| run.detected && (judging.found || !run.recorded)) {
         return found::judge(&mut trace, judging, suppressions);
     }
     let options = Options { all_pairs: judging.all_pairs };
@@ -485,6 +495,7 @@ pub(crate) fn run_of(trace: &Trace, by: Vec<String>, hidden_calls: u64, folder: 
     let modules = tables.modules.iter();
     let mode = match recorded {
         None => "import",
+        Some(run) if run.detected && run.recorded => "record+detect",
         Some(run) if run.detected => "detect",
         Some(_) => "record",
     };

@@ -63,7 +63,12 @@ fn by_hand(executable: &Path, folder: &Path) -> Result<Outcome, String> {
 }
 
 /// Reads what was told; `None` if that does not end with a summary.
-fn read(told_text: &str, code: i32, stderr: &str, found: Found) -> Result<Option<Outcome>, String> {
+pub(crate) fn read(
+    told_text: &str,
+    code: i32,
+    stderr: &str,
+    found: Found,
+) -> Result<Option<Outcome>, String> {
     let (mut races, mut findings) = (Vec::new(), Vec::new());
     let (mut told, mut mode) = (false, String::new());
     for line in told_text.lines() {

@@ -8,6 +8,7 @@ mod fetch;
 mod hunt;
 mod input;
 mod program;
+mod same;
 
 use std::path::Path;
 
@@ -23,6 +24,9 @@ use program::{PROGRAMS, Program};
 pub(crate) fn run(options: &Options) -> Outcome<()> {
     if options.hunt {
         return hunt::run(options);
+    }
+    if options.same {
+        return same::run(options);
     }
     let tools = Tools::find(options)?;
     let folder = options.output.clone().unwrap_or_else(|| root().join("target/real"));

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use crate::bench::compare::{Right, whole};
+use crate::bench::{Outcome, Stop};
 
 /// A program: where it comes from, how it is built, what it is made to do.
 pub(crate) struct Program {
@@ -53,6 +54,17 @@ impl Step {
             Product::Input => Right::File(input.to_owned()),
             Product::Found => Right::Native(found),
         }
+    }
+}
+
+impl Step {
+    /// Fails if the step is to restore its input and did not.
+    pub(crate) fn check_restored(&self, input: &Path, folder: &Path) -> Outcome<()> {
+        let path = folder.join(self.output);
+        if matches!(self.product, Product::Input) && std::fs::read(input).ok() != std::fs::read(&path).ok() {
+            return Err(Stop::failed(format!("{}: the result is wrong", self.name)));
+        }
+        Ok(())
     }
 }
 

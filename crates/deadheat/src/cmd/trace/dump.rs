@@ -207,7 +207,7 @@ fn object(address: u64, tables: &Tables, line: &mut String) {
     }
 }
 
-fn place(id: PlaceId, tables: &Tables, line: &mut String) {
+pub(super) fn place(id: PlaceId, tables: &Tables, line: &mut String) {
     let _ = match tables.places.get(id) {
         Place::Unknown => write!(line, "?"),
         Place::Code { module, offset } => {

@@ -60,9 +60,11 @@ pub(crate) fn run(args: &Args, common: &Common) -> Result<Exit, Failure> {
         origin(run, &mut text);
     }
     amounts(trace.summary(), read.is_err(), &mut text);
-    match trace.run().filter(|run| run.detected) {
-        Some(run) => found(run, trace.found().len(), &mut text),
-        None => accesses(trace.summary(), &mut text),
+    if let Some(run) = trace.run().filter(|run| run.detected) {
+        found(run, trace.found().len(), &mut text);
+    }
+    if !trace.run().is_some_and(|run| run.detected && !run.recorded) {
+        accesses(trace.summary(), &mut text);
     }
     threads(trace.tables(), trace.summary().ending, &mut text);
     modules(trace.tables(), common.verbose, &mut text);
@@ -109,7 +111,9 @@ fn amounts(summary: &Summary, broken: bool, text: &mut String) {
 /// What a run has to show that looked for races by itself.
 fn found(run: &Run, races: usize, text: &mut String) {
     let _ = writeln!(text, "races      {races} found while the program ran");
-    text.push_str(if run.accessed { "accesses   seen, and not stored\n" } else { NO_ACCESS });
+    if !run.recorded {
+        text.push_str(if run.accessed { "accesses   seen, and not stored\n" } else { NO_ACCESS });
+    }
 }
 
 fn accesses(summary: &Summary, text: &mut String) {
