@@ -10,6 +10,7 @@
 use core::cell::UnsafeCell;
 use core::ptr::null_mut;
 
+use super::list::List;
 use super::pool;
 use super::set::{self, Not};
 use super::slots;
@@ -57,6 +58,10 @@ pub(crate) struct Blocks {
     retired: *mut Block,
     retired_count: u32,
     ask_at: u32,
+    /// Blocks that were retired before it was asked who may look at them, and the slots of those of whom nothing else was
+    /// seen since.
+    waiting: *mut Block,
+    lookers: List<u32>,
     /// How many cells were full; at which of them it is asked next what every thread knows; how far that was put off.
     full: u32,
     known_at: u32,
@@ -75,6 +80,8 @@ impl Blocks {
             retired: null_mut(),
             retired_count: 0,
             ask_at: 0,
+            waiting: null_mut(),
+            lookers: List::new(),
             full: 0,
             known_at: 0,
             put_off: 0,
@@ -124,25 +131,42 @@ impl Blocks {
         }
     }
 
-    /// Makes the retired blocks free if nobody can look at them any more.
+    /// Makes retired blocks free that nobody can look at any more: since they were retired, each other thread was seen
+    /// outside of a hook. With more threads than processors some always stand in one, but not always the same.
     #[cold]
     #[inline(never)]
     fn reclaim(&mut self) {
-        self.ask_at = self.retired_count * 2;
-        if !sys::barrier_for_all() || slots::others_busy() {
+        self.ask_at = self.retired_count + MANY;
+        if !sys::barrier_for_all() {
             return;
         }
-        while !self.retired.is_null() {
-            let block = self.retired;
-            // SAFETY: retired blocks are ours alone now.
+        if !self.waiting.is_null() {
+            slots::still_busy(&mut self.lookers);
+            self.release_unless_seen();
+        }
+        if self.waiting.is_null() {
+            self.waiting = core::mem::replace(&mut self.retired, null_mut());
+            (self.retired_count, self.ask_at) = (0, 0);
+            slots::busy(&mut self.lookers);
+            self.release_unless_seen();
+        }
+    }
+
+    /// Makes the waiting blocks free if nobody is left who may look at them.
+    fn release_unless_seen(&mut self) {
+        if !self.lookers.is_empty() {
+            return;
+        }
+        while !self.waiting.is_null() {
+            let block = self.waiting;
+            // SAFETY: the blocks are ours alone now.
             unsafe {
-                self.retired = (*block).next;
+                self.waiting = (*block).next;
                 let class = (*block).class as usize;
                 (*block).next = self.free[class];
                 self.free[class] = block;
             }
         }
-        (self.retired_count, self.ask_at) = (0, 0);
     }
 
     /// A cell is full: whether it can be asked now what every thread knows. Where that helps to no room it is asked more seldom.
@@ -159,15 +183,30 @@ impl Blocks {
 
     /// Takes over what an ended thread had at hand.
     pub(crate) fn adopt(&mut self, other: &mut Blocks) {
-        if self.end - self.at < other.end - other.at {
-            (self.at, self.end) = (other.at, other.end);
-        }
+        self.cut_rest(other);
         for (own, theirs) in self.free.iter_mut().zip(other.free) {
             append(own, theirs);
         }
         append(&mut self.retired, other.retired);
+        append(&mut self.retired, other.waiting);
         self.retired_count += other.retired_count;
+        other.lookers.drop_all();
         *other = Blocks::new();
+    }
+
+    /// Keeps the larger of two rests of chunks, and the blocks that the other has room for.
+    fn cut_rest(&mut self, other: &mut Blocks) {
+        if self.end - self.at < other.end - other.at {
+            core::mem::swap(&mut self.at, &mut other.at);
+            core::mem::swap(&mut self.end, &mut other.end);
+        }
+        while other.end - other.at >= SMALLEST {
+            let block = other.at as *mut Block;
+            other.at += SMALLEST;
+            // SAFETY: nobody has had it yet.
+            unsafe { block.write(Block { next: self.free[0], class: 0, unused: 0 }) };
+            self.free[0] = block;
+        }
     }
 }
 

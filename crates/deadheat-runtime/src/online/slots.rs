@@ -195,18 +195,36 @@ pub(crate) fn alone_with(change: impl FnOnce()) {
     SLOTS.lock.with(change);
 }
 
-/// Whether any other thread is in a hook just now.
-pub(crate) fn others_busy() -> bool {
-    let own = sys::machine::thread_word();
+/// Puts the slots of all other threads that are in a hook just now into a list.
+pub(crate) fn busy(slots: &mut List<u32>) {
+    slots.clear();
     // SAFETY: under the lock.
-    let count = SLOTS.lock.with(|| unsafe { (*SLOTS.inner.get()).count }) as usize;
-    ROWS[..=count].iter().any(|row| {
-        let thread = row.thread.load(Ordering::Acquire);
-        // SAFETY: the memory of a `Thread` stays mapped; its word may be read at any time.
-        !thread.is_null()
-            && thread as usize != own
-            && unsafe { (&raw const (*thread).busy).read_volatile() } != 0
-    })
+    let count = SLOTS.lock.with(|| unsafe { (*SLOTS.inner.get()).count });
+    for slot in 0..=count {
+        if is_busy(slot) {
+            slots.push(slot);
+        }
+    }
+}
+
+/// Takes those out of the list that are in no hook just now, or were given back.
+pub(crate) fn still_busy(slots: &mut List<u32>) {
+    let mut at = 0;
+    while at < slots.len() {
+        if is_busy(slots[at]) {
+            at += 1;
+        } else {
+            slots.swap_remove(at);
+        }
+    }
+}
+
+fn is_busy(slot: u32) -> bool {
+    let thread = ROWS[slot as usize].thread.load(Ordering::Acquire);
+    // SAFETY: the memory of a `Thread` stays mapped; its word may be read at any time.
+    !thread.is_null()
+        && thread as usize != sys::machine::thread_word()
+        && unsafe { (&raw const (*thread).busy).read_volatile() } != 0
 }
 
 /// Takes the lock for a fork.
