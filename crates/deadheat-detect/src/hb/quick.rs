@@ -81,7 +81,8 @@ fn step_cell(
     passing.step((cell, 1), (sites, crowds), |_| site)
 }
 
-/// Steps the cells of one access on, if it races with nothing that they remember and that is soon found out.
+/// Steps the cells of one access on, if it races with nothing that they remember and that is soon found out. What is
+/// here in full is the case of cells that are all alike and no crowd.
 #[inline(never)]
 fn step_cells(
     cells: &mut [Cell],
@@ -90,17 +91,40 @@ fn step_cells(
     table: &mut Table,
     (sites, crowds): (&mut Sites, &mut Crowds),
 ) -> bool {
+    let Passing { now, writes, clock } = *passing;
+    if let Some((first, rest)) = cells.split_first_mut()
+        && !first.is_crowd()
+        && rest.iter().all(|cell| cell == first)
+    {
+        let (write, read) = (sites.epoch(first.write()), sites.epoch(first.read()));
+        if clock.covers(write) & clock.covers(read) {
+            let again = read == now || (writes && first.read() == Moment::NONE);
+            if !again || (writes && write != now) {
+                let moment = Moment::new(known_site(access, thread, table, sites), now.clock);
+                if writes {
+                    first.set_written(moment)
+                } else {
+                    first.set_read(moment)
+                }
+                rest.fill(*first);
+            }
+            return true;
+        }
+    }
+    step_each(cells, passing, (access, thread), table, (sites, crowds))
+}
+
+/// The same one after the other.
+#[inline(never)]
+fn step_each(
+    cells: &mut [Cell],
+    passing: &Passing<'_>,
+    (access, thread): (&Plain, &Thread),
+    table: &mut Table,
+    (sites, crowds): (&mut Sites, &mut Crowds),
+) -> bool {
     let mut found = None;
     let mut site = |sites: &mut Sites| *found.get_or_insert_with(|| known_site(access, thread, table, sites));
-    let Some(&old) = cells.first() else { return true };
-    if cells.iter().all(|&cell| cell == old) {
-        let mut new = old;
-        let stepped = passing.step((&mut new, cells.len() as u32), (sites, crowds), site);
-        if new != old {
-            cells.fill(new);
-        }
-        return stepped;
-    }
     let mut known: Option<(Cell, Cell)> = None;
     let mut step =
         |cell: &mut Cell| passing.step_known(cell, (&mut *sites, &mut *crowds), &mut site, &mut known);
