@@ -38,22 +38,142 @@ const RECENT: usize = 16;
 /// glibc's heaps of threads begin on multiples of so many bytes.
 const HEAP_LOG2: u32 = 26;
 
+/// How many blocks of a kind are found by their first byte without a search.
+const NEAR: usize = 1 << 12;
+
 /// The blocks of a run.
 #[derive(Debug, Default)]
 pub struct Blocks {
-    by_kind: [BTreeMap<u64, Entry>; KINDS.len()],
-    /// How many blocks of each kind are freed.
-    freed: [usize; KINDS.len()],
+    by_kind: [Kin; KINDS.len()],
     /// The ranges, from start to end, that are or were in a block.
     lived: BTreeMap<u64, u64>,
     /// Some of them, or parts of them, that were asked for lately: one for each of the heaps that threads have.
     recently: [(u64, u64); RECENT],
 }
 
+/// The blocks of one kind.
+#[derive(Debug, Default)]
+struct Kin {
+    /// Where the block that begins at an address is among `entries`.
+    order: BTreeMap<u64, u32>,
+    entries: Vec<Entry>,
+    vacant: Vec<u32>,
+    /// The same as `order` for some addresses, each where [`near`] says; an entry tells whether it is still meant.
+    near: Vec<u32>,
+    /// How many blocks are freed.
+    freed: usize,
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     block: Block,
-    live: bool,
+    state: State,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum State {
+    Live,
+    Freed,
+    /// No block at all.
+    Vacant,
+}
+
+impl Kin {
+    /// The block that begins at an address.
+    fn get(&self, address: u64) -> Option<&Entry> {
+        self.near(address).or_else(|| self.entries.get(*self.order.get(&address)? as usize))
+    }
+
+    /// The same, to be changed.
+    fn get_mut(&mut self, address: u64) -> Option<&mut Entry> {
+        let number = match self.near(address) {
+            Some(_) => self.near[near(address)],
+            None => {
+                let number = *self.order.get(&address)?;
+                self.near.resize(NEAR, 0);
+                self.near[near(address)] = number;
+                number
+            }
+        };
+        self.entries.get_mut(number as usize)
+    }
+
+    #[inline]
+    fn near(&self, address: u64) -> Option<&Entry> {
+        let entry = self.entries.get(*self.near.get(near(address))? as usize)?;
+        (entry.block.address == address && entry.state != State::Vacant).then_some(entry)
+    }
+
+    /// The last block that begins at an address or before it.
+    fn up_to(&self, address: u64) -> Option<&Entry> {
+        let (_, &number) = self.order.range(..=address).next_back()?;
+        self.entries.get(number as usize)
+    }
+
+    fn put(&mut self, block: Block, state: State) {
+        self.freed += usize::from(state == State::Freed);
+        let entry = Entry { block, state };
+        let number = match self.vacant.pop() {
+            Some(number) => {
+                self.entries[number as usize] = entry;
+                number
+            }
+            None => {
+                self.entries.push(entry);
+                self.entries.len() as u32 - 1
+            }
+        };
+        if let Some(number) = self.order.insert(block.address, number) {
+            self.vacate(number);
+        }
+    }
+
+    fn take(&mut self, address: u64) {
+        if let Some(number) = self.order.remove(&address) {
+            self.vacate(number);
+        }
+    }
+
+    fn vacate(&mut self, number: u32) {
+        let entry = &mut self.entries[number as usize];
+        self.freed -= usize::from(entry.state == State::Freed);
+        entry.state = State::Vacant;
+        self.vacant.push(number);
+    }
+
+    /// Takes the bytes from `start` to `end` out of the blocks: out of the freed ones,
+    /// and out of the live ones too if `all` says so. What sticks out on either side stays.
+    fn carve(&mut self, start: u64, end: u64, all: bool) {
+        if self.order.is_empty() || (!all && self.freed == 0) {
+            return;
+        }
+        // As blocks do not overlap, none reaches into the range but the last that begins before its end, or before that.
+        match self.order.range(..end).next_back() {
+            Some((&at, &number))
+                if at.saturating_add(self.entries[number as usize].block.size.max(1)) > start => {}
+            _ => return,
+        }
+        let mut first = match self.order.range(..start).next_back() {
+            Some((&before, &number)) if before + self.entries[number as usize].block.size > start => before,
+            _ => start,
+        };
+        let is_meant = |entry: &Entry| all || entry.state == State::Freed;
+        while let Some(Entry { block, state }) = {
+            let mut inside = self.order.range(first..end).map(|(_, &number)| self.entries[number as usize]);
+            inside.find(is_meant)
+        } {
+            self.take(block.address);
+            let block_end = block.address.saturating_add(block.size);
+            if block_end > end {
+                self.put(Block { address: end, size: block_end - end, ..block }, state);
+            }
+            if block.address < start {
+                self.put(Block { size: start - block.address, ..block }, state);
+                // The rest of the range starts behind what was kept.
+                first = start;
+            }
+        }
+    }
 }
 
 impl Blocks {
@@ -67,13 +187,13 @@ impl Blocks {
             }
             let ends = kind == BlockKind::Benign || block.kind == BlockKind::Mapping;
             let gone = kind == block.kind || (ends && block.kind != BlockKind::Benign);
-            self.carve(kind, block.address, end, gone);
+            self.by_kind[kind as usize].carve(block.address, end, gone);
         }
         if revived {
             // What it was before has lived.
             return;
         }
-        self.by_kind[block.kind as usize].insert(block.address, Entry { block, live: true });
+        self.by_kind[block.kind as usize].put(block, State::Live);
         if block.kind != BlockKind::Benign {
             self.lives(
                 block.address,
@@ -84,10 +204,11 @@ impl Blocks {
 
     /// The block takes the place of a freed one of the same bounds, if there is one.
     fn revive(&mut self, block: Block) -> bool {
-        match self.by_kind[block.kind as usize].get_mut(&block.address) {
-            Some(entry) if entry.block.size == block.size && !entry.live => {
-                *entry = Entry { block, live: true };
-                self.freed[block.kind as usize] -= 1;
+        let kin = &mut self.by_kind[block.kind as usize];
+        match kin.get_mut(block.address) {
+            Some(entry) if entry.block.size == block.size && entry.state == State::Freed => {
+                *entry = Entry { block, state: State::Live };
+                kin.freed -= 1;
                 true
             }
             _ => false,
@@ -96,14 +217,15 @@ impl Blocks {
 
     /// A block's life ends: its size, looked up if it is given as 0.
     pub fn remove(&mut self, address: u64, size: u64, kind: BlockKind) {
-        if let Some(entry) = self.by_kind[kind as usize].get_mut(&address)
+        let kin = &mut self.by_kind[kind as usize];
+        if let Some(entry) = kin.get_mut(address)
             && (size == 0 || size == entry.block.size)
         {
-            self.freed[kind as usize] += usize::from(entry.live);
-            entry.live = false;
+            let was = std::mem::replace(&mut entry.state, State::Freed);
+            kin.freed += usize::from(was == State::Live);
             return;
         }
-        self.carve(kind, address, address.saturating_add(size), true);
+        kin.carve(address, address.saturating_add(size), true);
         self.lives(address, address.saturating_add(owned(address, size, kind)));
     }
 
@@ -132,13 +254,19 @@ impl Blocks {
         from <= start && end <= to
     }
 
+    /// Whether a range is known to be the front of a heap block that is or was there, without a search.
+    fn was_block(&self, start: u64, end: u64) -> bool {
+        let kin = &self.by_kind[BlockKind::Heap as usize];
+        kin.near(start).is_some_and(|entry| end - start <= owned(start, entry.block.size, BlockKind::Heap))
+    }
+
     /// Tells the parts of a range that had a life before: those that are or were in a block.
     ///
     /// The reader delivers a plain access as early as its thread's synchronisation allows. So an access
     /// to a block that another thread publishes without synchronisation may come before the block
     /// does. If its bytes never were anything else, it was one to this block.
     pub fn lived(&self, start: u64, end: u64, mut told: impl FnMut(u64, u64)) {
-        if start < end && self.lived_recently(start, end) {
+        if start < end && (self.lived_recently(start, end) || self.was_block(start, end)) {
             return told(start, end);
         }
         let before = self.lived.range(..start).next_back();
@@ -152,8 +280,8 @@ impl Blocks {
     /// The size of the live block that starts at an address.
     #[must_use]
     pub fn size_at(&self, address: u64, kind: BlockKind) -> Option<u64> {
-        let entry = self.by_kind[kind as usize].get(&address)?;
-        entry.live.then_some(entry.block.size)
+        let entry = self.by_kind[kind as usize].get(address)?;
+        (entry.state == State::Live).then_some(entry.block.size)
     }
 
     /// The smallest block that holds an address; a live one if there is one.
@@ -161,17 +289,17 @@ impl Blocks {
     pub fn around(&self, address: u64) -> Option<Block> {
         let kinds = KINDS.into_iter().filter(|kind| *kind != BlockKind::Benign);
         let holders = kinds.filter_map(|kind| {
-            let (_, entry) = self.by_kind[kind as usize].range(..=address).next_back()?;
+            let entry = self.by_kind[kind as usize].up_to(address)?;
             (address - entry.block.address < entry.block.size).then_some(entry)
         });
-        holders.min_by_key(|entry| (!entry.live, entry.block.size)).map(|entry| entry.block)
+        holders.min_by_key(|entry| (entry.state != State::Live, entry.block.size)).map(|entry| entry.block)
     }
 
     /// Whether the program declared the races of a byte benign.
     #[must_use]
     pub fn is_benign(&self, address: u64) -> bool {
-        let declared = self.by_kind[BlockKind::Benign as usize].range(..=address).next_back();
-        declared.is_some_and(|(start, entry)| address - start < entry.block.size)
+        let declared = self.by_kind[BlockKind::Benign as usize].up_to(address);
+        declared.is_some_and(|entry| address - entry.block.address < entry.block.size)
     }
 
     /// The first byte from `start` to `end` whose races are not declared benign.
@@ -180,42 +308,17 @@ impl Blocks {
         let blocks = &self.by_kind[BlockKind::Benign as usize];
         let mut at = start;
         while at < end && self.is_benign(at) {
-            let (&from, entry) = blocks.range(..=at).next_back()?;
-            at = from.saturating_add(entry.block.size);
+            let block = blocks.up_to(at)?.block;
+            at = block.address.saturating_add(block.size);
         }
         (at < end).then_some(at)
     }
+}
 
-    /// Takes the bytes from `start` to `end` out of the blocks of a kind: out of the freed ones,
-    /// and out of the live ones too if `all` says so. What sticks out on either side stays.
-    fn carve(&mut self, kind: BlockKind, start: u64, end: u64, all: bool) {
-        let blocks = &mut self.by_kind[kind as usize];
-        let freed = &mut self.freed[kind as usize];
-        if blocks.is_empty() || (!all && *freed == 0) {
-            return;
-        }
-        let first = match blocks.range(..start).next_back() {
-            Some((&before, entry)) if before + entry.block.size > start => before,
-            _ => start,
-        };
-        while let Some((&at, &entry)) = blocks.range(first..end).find(|(_, entry)| all || !entry.live) {
-            blocks.remove(&at);
-            *freed -= usize::from(!entry.live);
-            let entry_end = at.saturating_add(entry.block.size);
-            if entry_end > end {
-                let block = Block { address: end, size: entry_end - end, ..entry.block };
-                blocks.insert(end, Entry { block, ..entry });
-                *freed += usize::from(!entry.live);
-            }
-            if at < start {
-                let block = Block { size: start - at, ..entry.block };
-                blocks.insert(at, Entry { block, ..entry });
-                *freed += usize::from(!entry.live);
-                // The rest of the range starts behind what was kept.
-                return self.carve(kind, start, end, all);
-            }
-        }
-    }
+/// Where the block that begins at an address is among the near ones.
+#[inline]
+fn near(address: u64) -> usize {
+    (address.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - NEAR.ilog2())) as usize
 }
 
 /// Where the range that an address lived in is among the recent ones.

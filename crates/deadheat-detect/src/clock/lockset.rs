@@ -10,7 +10,16 @@ use rustc_hash::FxHashMap;
 /// The locks that one thread holds.
 #[derive(Debug, Default)]
 pub struct Held {
-    locks: Vec<(HeldLock, u32)>,
+    locks: Vec<Taken>,
+}
+
+#[derive(Debug)]
+struct Taken {
+    held: HeldLock,
+    /// How often.
+    depth: u32,
+    /// The set of those that were taken before it, as long as none of them was given back.
+    below: Option<LockSetId>,
 }
 
 /// What a release turned out to be.
@@ -18,36 +27,40 @@ pub struct Held {
 pub enum Released {
     /// The lock is still held: it was taken more than once, in this mode.
     Inner(LockMode),
-    /// The lock is free of this thread, which had taken it in this mode.
-    Outer(LockMode),
+    /// The lock is free of this thread, which had taken it in this mode; the set of the other locks, if that is
+    /// known.
+    Outer(LockMode, Option<LockSetId>),
     /// The thread did not hold it (only in traces that are not well formed).
     Unheld,
 }
 
 impl Held {
-    /// Takes a lock; `true` if the thread did not hold it yet.
-    pub fn take(&mut self, lock: u64, mode: LockMode) -> bool {
-        if let Some((_, depth)) = self.locks.iter_mut().rev().find(|(held, _)| held.lock == lock) {
-            *depth += 1;
+    /// Takes a lock while the thread has that set; `true` if the thread did not hold it yet.
+    pub fn take(&mut self, lock: u64, mode: LockMode, set: LockSetId) -> bool {
+        if let Some(taken) = self.locks.iter_mut().rev().find(|taken| taken.held.lock == lock) {
+            taken.depth += 1;
             return false;
         }
-        self.locks.push((HeldLock { lock, mode }, 1));
+        self.locks.push(Taken { held: HeldLock { lock, mode }, depth: 1, below: Some(set) });
         true
     }
 
     /// Gives a lock back.
     pub fn give(&mut self, lock: u64) -> Released {
-        let Some(index) = self.locks.iter().rposition(|(held, _)| held.lock == lock) else {
+        let Some(index) = self.locks.iter().rposition(|taken| taken.held.lock == lock) else {
             return Released::Unheld;
         };
-        let (held, depth) = &mut self.locks[index];
-        let mode = held.mode;
-        if *depth > 1 {
-            *depth -= 1;
+        let taken = &mut self.locks[index];
+        let mode = taken.held.mode;
+        if taken.depth > 1 {
+            taken.depth -= 1;
             return Released::Inner(mode);
         }
-        self.locks.remove(index);
-        Released::Outer(mode)
+        let Taken { below, .. } = self.locks.remove(index);
+        let above = &mut self.locks[index..];
+        let others = if above.is_empty() { below } else { None };
+        above.iter_mut().for_each(|taken| taken.below = None);
+        Released::Outer(mode, others)
     }
 }
 
@@ -130,10 +143,21 @@ mod tests {
     #[test]
     fn only_the_outermost_release_of_a_recursive_lock_gives_it_back() {
         let mut held = Held::default();
-        assert!(held.take(1, LockMode::Write));
-        assert!(!held.take(1, LockMode::Write));
+        assert!(held.take(1, LockMode::Write, LockSetId(0)));
+        assert!(!held.take(1, LockMode::Write, LockSetId(5)));
         assert_eq!(held.give(1), Released::Inner(LockMode::Write));
-        assert_eq!(held.give(1), Released::Outer(LockMode::Write));
+        assert_eq!(held.give(1), Released::Outer(LockMode::Write, Some(LockSetId(0))));
         assert_eq!(held.give(1), Released::Unheld);
+    }
+
+    #[test]
+    fn the_other_locks_are_known_only_while_none_below_was_given_back() {
+        let mut held = Held::default();
+        for lock in 1..=3 {
+            held.take(lock, LockMode::Write, LockSetId(lock as u32 - 1));
+        }
+        assert_eq!(held.give(2), Released::Outer(LockMode::Write, None));
+        assert_eq!(held.give(3), Released::Outer(LockMode::Write, None));
+        assert_eq!(held.give(1), Released::Outer(LockMode::Write, Some(LockSetId(0))));
     }
 }

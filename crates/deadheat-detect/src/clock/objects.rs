@@ -4,6 +4,7 @@
 //! objects inside a block can be found when its memory gets a new life.
 
 use std::collections::BTreeSet;
+use std::collections::hash_map::Entry;
 
 use deadheat_core::event::SyncKind;
 use rustc_hash::FxHashMap;
@@ -20,7 +21,48 @@ pub struct Objects {
     points: FxHashMap<(u64, Point), Clock>,
     conditions: FxHashMap<u64, Condition>,
     barriers: FxHashMap<u64, Barrier>,
-    addresses: BTreeSet<u64>,
+    addresses: Addresses,
+}
+
+/// A page of memory, for [`Addresses`].
+const PAGE_LOG2: u32 = 12;
+/// Of a range of so many pages each is asked for.
+const FEW_PAGES: u64 = 4;
+
+/// A set of addresses that soon knows that there is none in a short range: most blocks of memory hold no object.
+#[derive(Debug, Default)]
+struct Addresses {
+    sorted: BTreeSet<u64>,
+    /// How many of them lie in a page.
+    pages: FxHashMap<u64, u32>,
+}
+
+impl Addresses {
+    fn insert(&mut self, address: u64) {
+        if self.sorted.insert(address) {
+            *self.pages.entry(address >> PAGE_LOG2).or_default() += 1;
+        }
+    }
+
+    fn remove(&mut self, address: u64) {
+        if self.sorted.remove(&address)
+            && let Entry::Occupied(mut page) = self.pages.entry(address >> PAGE_LOG2)
+        {
+            *page.get_mut() -= 1;
+            if *page.get() == 0 {
+                page.remove();
+            }
+        }
+    }
+
+    /// Those from `start` to `end`, in order.
+    fn range(&self, start: u64, end: u64) -> impl Iterator<Item = u64> + '_ {
+        let (first, last) = (start >> PAGE_LOG2, end.saturating_sub(1) >> PAGE_LOG2);
+        let none = start >= end
+            || (last - first < FEW_PAGES && !(first..=last).any(|page| self.pages.contains_key(&page)));
+        let range = if none { None } else { Some(self.sorted.range(start..end)) };
+        range.into_iter().flatten().copied()
+    }
 }
 
 /// What a lock lets its next holders see.
@@ -91,8 +133,8 @@ impl Objects {
     /// The same for every atomic in a range.
     pub fn silence_atomics(&mut self, start: u64, end: u64) {
         let Self { atomics, addresses, .. } = self;
-        for address in addresses.range(start..end) {
-            if let Some(clock) = atomics.get_mut(address) {
+        for address in addresses.range(start, end) {
+            if let Some(clock) = atomics.get_mut(&address) {
                 clock.clear();
             }
         }
@@ -134,13 +176,14 @@ impl Objects {
             self.points.remove(&(address, family));
         }
         if !self.atomics.contains_key(&address) {
-            self.addresses.remove(&address);
+            self.addresses.remove(address);
         }
     }
 
     /// Forgets every object in a range of memory that gets a new life.
     pub fn forget_range(&mut self, start: u64, end: u64) {
-        while let Some(&address) = self.addresses.range(start..end).next() {
+        loop {
+            let Some(address) = self.addresses.range(start, end).next() else { return };
             self.atomics.remove(&address);
             self.forget(address);
         }
@@ -149,12 +192,12 @@ impl Objects {
     /// The number of addresses with an object.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.addresses.len()
+        self.addresses.sorted.len()
     }
 
     /// Whether there is none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.addresses.is_empty()
+        self.addresses.sorted.is_empty()
     }
 }

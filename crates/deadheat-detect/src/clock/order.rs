@@ -45,7 +45,7 @@ impl Order {
     /// The thread now holds a lock.
     pub fn acquire(&mut self, row: usize, lock: u64, mode: LockMode) {
         let thread = self.threads.row_mut(row);
-        let outermost = thread.held.take(lock, mode);
+        let outermost = thread.held.take(lock, mode, thread.locks);
         let object = self.objects.lock(lock);
         thread.clock.join(&object.written);
         if mode == LockMode::Write {
@@ -65,7 +65,7 @@ impl Order {
         let thread = self.threads.row_mut(row);
         let released = thread.held.give(lock);
         let mode = match released {
-            Released::Inner(held) | Released::Outer(held) => held,
+            Released::Inner(held) | Released::Outer(held, _) => held,
             Released::Unheld => mode,
         };
         let object = self.objects.lock(lock);
@@ -76,8 +76,8 @@ impl Order {
             }
             LockMode::Read => object.read.join(&thread.clock),
         }
-        if matches!(released, Released::Outer(_)) {
-            thread.locks = self.locks.without(thread.locks, lock);
+        if let Released::Outer(_, others) = released {
+            thread.locks = others.unwrap_or_else(|| self.locks.without(thread.locks, lock));
         }
         self.threads.publish(row);
     }

@@ -2,15 +2,16 @@
 //!
 //! A direct-mapped table for each slot, of the slot's present thread. It begins small and grows
 //! while sites are looked for that it knew and gave up, so that a thousand idle threads cost
-//! little and a loop under a thousand locks still finds its sites here.
+//! little and a loop under a thousand locks, or a recursion through a thousand stacks, still finds its sites here.
+//! An entry is no more than a site's number: what the site is says the table of sites.
 
 use deadheat_core::ids::{PlaceId, StackId};
 use deadheat_core::race::LockSetId;
 
-use super::sites::How;
+use super::sites::{How, Sites};
 
 const ENTRIES_AT_FIRST: usize = 1 << 6;
-const ENTRIES_AT_MOST: usize = 1 << 11;
+const ENTRIES_AT_MOST: usize = 1 << 16;
 
 /// What tells the sites of one thread apart, as two words.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -19,8 +20,8 @@ pub(crate) struct Label(u64, u64);
 impl Label {
     /// The label of an access made this way under these locks.
     #[inline(always)]
-    pub(crate) fn new(place: PlaceId, stack: StackId, how: How, locks: LockSetId) -> Self {
-        Self(u64::from(place.0) | u64::from(stack.0) << 32, u64::from(how.0) | u64::from(locks.0) << 32)
+    pub(crate) const fn new(place: PlaceId, stack: StackId, how: How, locks: LockSetId) -> Self {
+        Self(place.0 as u64 | (stack.0 as u64) << 32, how.0 as u64 | (locks.0 as u64) << 32)
     }
 
     #[inline(always)]
@@ -29,21 +30,14 @@ impl Label {
     }
 }
 
-/// A label and its site.
-#[derive(Clone, Copy, Debug)]
-struct Entry {
-    label: Label,
-    site: u32,
-}
-
-/// No access has this label: its mode is none.
-const NOTHING: Entry = Entry { label: Label(0, 0), site: 0 };
+/// The site that stands for none: no access has its label, whose mode is none.
+const NOTHING: u32 = 0;
 
 /// The table of one slot.
 #[derive(Debug)]
 pub(crate) struct Table {
     /// A power of two of them.
-    entries: Vec<Entry>,
+    entries: Vec<u32>,
     /// `64 - log2` of their number.
     shift: u32,
     /// The row of the thread that it is of.
@@ -62,9 +56,9 @@ impl Default for Table {
 impl Table {
     /// The site with that label, if it is here.
     #[inline(always)]
-    pub(crate) fn find(&self, label: Label) -> Option<u32> {
+    pub(crate) fn find(&self, label: Label, sites: &Sites) -> Option<u32> {
         match self.entries.get((label.mixed() >> self.shift) as usize) {
-            Some(entry) if entry.label == label => Some(entry.site),
+            Some(&site) if sites.label(site) == label => Some(site),
             _ => None,
         }
     }
@@ -79,7 +73,7 @@ impl Table {
             self.shift = 64 - self.entries.len().ilog2();
             self.lost = 0;
         }
-        self.entries[(label.mixed() >> self.shift) as usize] = Entry { label, site };
+        self.entries[(label.mixed() >> self.shift) as usize] = site;
     }
 }
 
@@ -91,18 +85,25 @@ pub(crate) struct Cache {
 
 impl Cache {
     /// The table of a slot, whose thread is now the one in that row.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn table(&mut self, slot: u32, owner: usize) -> &mut Table {
         let index = slot as usize;
+        if self.tables.get(index).is_none_or(|table| table.owner != owner) {
+            self.give(index, owner);
+        }
+        &mut self.tables[index]
+    }
+
+    /// Gives a slot's table to a thread, to which its sites mean nothing.
+    #[cold]
+    #[inline(never)]
+    fn give(&mut self, index: usize, owner: usize) {
         if self.tables.len() <= index {
             self.tables.resize_with(index + 1, Table::default);
         }
         let table = &mut self.tables[index];
-        if table.owner != owner {
-            table.entries.fill(NOTHING);
-            table.owner = owner;
-        }
-        table
+        table.entries.fill(NOTHING);
+        table.owner = owner;
     }
 
     /// Forgets all sites.
@@ -113,6 +114,6 @@ impl Cache {
     /// The bytes that the tables take.
     pub(crate) fn memory(&self) -> usize {
         let entries: usize = self.tables.iter().map(|table| table.entries.capacity()).sum();
-        entries * size_of::<Entry>() + self.tables.capacity() * size_of::<Table>()
+        entries * size_of::<u32>() + self.tables.capacity() * size_of::<Table>()
     }
 }

@@ -35,6 +35,12 @@ impl Sort {
         }
     }
 
+    /// That of a plain access.
+    #[inline(always)]
+    pub(crate) const fn plain(writes: bool) -> Self {
+        if writes { Self::PlainWrite } else { Self::PlainRead }
+    }
+
     /// Mode and atomicity, as the race rule wants them.
     pub(crate) const fn rule(self) -> (Mode, bool) {
         match self {
@@ -108,15 +114,41 @@ impl Member {
     }
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Crowd {
     members: Vec<Member>,
     version: u32,
     /// How many cells name it, or more, but never less. [`PINNED`]: nobody counts.
     names: u32,
+    /// An epoch, and the sorts (as bits) of its accesses that are members and raced with no other: the like of them
+    /// change nothing for as long as the members stay, since what a thread has seen only grows.
+    settled: (Epoch, u8),
 }
 
 const PINNED: u32 = u32::MAX;
+const NO_EPOCH: Epoch = Epoch { thread: 0, clock: 0 };
+
+impl Default for Crowd {
+    fn default() -> Self {
+        Self { members: Vec::new(), version: 0, names: 0, settled: (NO_EPOCH, 0) }
+    }
+}
+
+impl Crowd {
+    /// The members are no longer what they were.
+    fn changed(&mut self) {
+        self.version = self.version.wrapping_add(1);
+        self.settled.1 = 0;
+    }
+
+    /// A member raced with no other.
+    fn settle(&mut self, member: Member) {
+        if self.settled.0 != member.epoch() {
+            self.settled = (member.epoch(), 0);
+        }
+        self.settled.1 |= 1 << member.sort as u8;
+    }
+}
 
 /// A step taken: from a cell, by a moment, to a crowd.
 #[derive(Clone, Copy, Debug)]
@@ -153,6 +185,14 @@ impl Crowds {
         &self.crowds[crowd as usize].members
     }
 
+    /// Whether a cell is a crowd that is known to stay as it is by an access of that epoch and sort, which races with no member.
+    #[inline(always)]
+    pub(crate) fn stays(&self, cell: Cell, now: Epoch, sort: Sort) -> bool {
+        let Some(number) = cell.as_crowd() else { return false };
+        let (epoch, sorts) = self.crowds[number as usize].settled;
+        epoch == now && sorts >> sort as u8 & 1 != 0
+    }
+
     /// What `count` cells of a crowd become by an access of a thread that has seen `clock`, if it
     /// races with no member and that is soon found out.
     ///
@@ -176,10 +216,15 @@ impl Crowds {
             repeated |= member.sort == now.sort && member.epoch() == now.epoch();
         }
         if repeated {
+            crowd.settle(now);
             return Some(cell);
         }
         if crowd.names != count {
-            return self.clean_step(cell, count, now.moment);
+            let to = self.clean_step(cell, count, now.moment)?;
+            if let Some(number) = to.as_crowd() {
+                self.crowds[number as usize].settle(now);
+            }
+            return Some(to);
         }
         if yielding == 0 {
             crowd.members.push(now);
@@ -189,7 +234,7 @@ impl Crowds {
             crowd.members.retain(|member| !member.yields(now.sort, clock));
             crowd.members.push(now);
         }
-        crowd.version = crowd.version.wrapping_add(1);
+        crowd.changed();
         if crowd.members.len() > 2 || matches!(now.sort, Sort::AtomicRead | Sort::AtomicWrite) {
             return Some(cell);
         }
@@ -252,7 +297,7 @@ impl Crowds {
             && self.crowds[number as usize].names == count
         {
             let crowd = &mut self.crowds[number as usize];
-            crowd.version = crowd.version.wrapping_add(1);
+            crowd.changed();
             crowd.members.clear();
             crowd.members.extend_from_slice(members);
             return from;
@@ -343,7 +388,7 @@ impl Crowds {
             number as u32
         });
         let crowd = &mut self.crowds[number as usize];
-        crowd.version = crowd.version.wrapping_add(1);
+        crowd.changed();
         crowd.names = names;
         crowd.members.extend_from_slice(members);
         number
@@ -351,7 +396,7 @@ impl Crowds {
 
     fn release(&mut self, number: u32) {
         let crowd = &mut self.crowds[number as usize];
-        crowd.version = crowd.version.wrapping_add(1);
+        crowd.changed();
         crowd.members.clear();
         self.free.push(number);
     }

@@ -252,9 +252,29 @@ impl Passing<'_> {
         (old == new || !(old.is_crowd() || new.is_crowd())).then_some((old, new))
     }
 
+    /// [`Self::step`] for one of many cells; `known` is what became of one of them, if that holds of each that says the same.
+    #[inline(always)]
+    pub(crate) fn step_known(
+        &self,
+        cell: &mut Cell,
+        (sites, crowds): (&mut Sites, &mut Crowds),
+        site: impl FnMut(&mut Sites) -> u32,
+        known: &mut Option<(Cell, Cell)>,
+    ) -> bool {
+        if let Some((old, new)) = *known
+            && *cell == old
+        {
+            *cell = new;
+            return true;
+        }
+        let old = *cell;
+        let ordered = self.step((&mut *cell, 1), (sites, crowds), site);
+        *known = Passing::known(old, *cell).or(*known);
+        ordered
+    }
+
     fn member(&self, moment: Moment) -> Member {
-        let sort = if self.writes { Sort::PlainWrite } else { Sort::PlainRead };
-        Member { moment, slot: self.now.thread, sort }
+        Member { moment, slot: self.now.thread, sort: Sort::plain(self.writes) }
     }
 }
 
@@ -262,7 +282,10 @@ impl Passing<'_> {
 fn step_crowd((cell, count): (&mut Cell, u32), now: Member, clock: &Clock, crowds: &mut Crowds) -> bool {
     match crowds.advance(*cell, count, now, clock) {
         Some(new) => {
-            *cell = new;
+            // Memory that is not written need not be written back.
+            if new != *cell {
+                *cell = new;
+            }
             true
         }
         None => false,

@@ -102,16 +102,7 @@ impl Hb {
         // What became of a cell that said this, if that holds of each that says it.
         let mut known: Option<(Cell, Cell)> = None;
         let mut step = |cell: &mut Cell| {
-            if let Some((old, new)) = known
-                && *cell == old
-            {
-                *cell = new;
-                return true;
-            }
-            let old = *cell;
-            let ordered = passing.step((&mut *cell, 1), (&mut *sites, &mut *crowds), |_| moment.site());
-            known = Passing::known(old, *cell).or(known);
-            ordered
+            passing.step_known(cell, (&mut *sites, &mut *crowds), |_| moment.site(), &mut known)
         };
         let (first, size) = (access.first.address, access.first.form.size());
         shadow.strided((first, access.stride), size, turns, |cells| cells.iter_mut().all(&mut step))

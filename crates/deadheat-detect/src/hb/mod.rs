@@ -141,9 +141,14 @@ impl Hb {
         if !access.size.is_power_of_two() || access.size > Form::MAX_SIZE {
             return false;
         }
-        let moment = self.moment(row, event, access);
+        let moment = self.moment_at(row, (event.place, event.stack), How::of(access));
         let thread = self.order.threads.row(row);
         let now = Member { moment, slot: thread.slot, sort: Sort::of(access) };
+        if let Some(cell) = self.shadow.near_cell(access.address, access.size) {
+            let Some(new) = self.crowds.advance(*cell, 1, now, &thread.clock) else { return false };
+            *cell = new;
+            return true;
+        }
         let Some(cells) = self.shadow.cells(access.address, access.size) else { return false };
         let first = cells[0];
         if cells.iter().any(|&cell| cell != first) {
@@ -177,9 +182,10 @@ impl Hb {
             all_pairs: self.all_pairs,
         };
         let word = How::of(access).is_power();
-        match if word { self.shadow.cells(access.address, access.size) } else { None } {
-            Some([cell]) => *cell = judge.visit(*cell, access.address, 1),
-            _ => self.shadow.visit(access.address, access.end(), &mut judge),
+        if word && let Some([cell]) = self.shadow.cells(access.address, access.size) {
+            *cell = judge.visit(*cell, access.address, 1);
+        } else {
+            self.shadow.visit(access.address, access.end(), &mut judge);
         }
         if self.findings.overwrote_atomic {
             self.order.objects.silence_atomics(access.address, access.end());
@@ -210,7 +216,7 @@ impl Hb {
         let &Thread { slot, id: thread, locks, .. } = self.order.threads.row(row);
         let label = Label::new(place, stack, how, locks);
         let table = self.cache.table(slot, row);
-        let site = match table.find(label) {
+        let site = match table.find(label, &self.sites) {
             Some(site) => site,
             None => {
                 let site = Site { slot, thread, place, stack, locks, how };
@@ -417,7 +423,7 @@ impl Detector for Hb {
         if self.shadow.len() < CELLS_NEAR {
             return;
         }
-        self.shadow.touch(accesses.iter().map(|access| access.address));
+        self.shadow.touch(accesses);
     }
 
     fn finish(&mut self, _: &mut dyn RaceSink) {}

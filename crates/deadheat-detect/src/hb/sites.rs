@@ -14,6 +14,7 @@ use deadheat_core::race::{LockSetId, Side};
 use deadheat_core::rule::Epoch;
 use rustc_hash::FxHashMap;
 
+use super::cache::Label;
 use super::cell::{Moment, NUMBERS};
 use super::weave::Weaves;
 
@@ -120,6 +121,12 @@ pub(crate) struct Site {
     pub(crate) how: How,
 }
 
+impl Site {
+    const fn label(&self) -> Label {
+        Label::new(self.place, self.stack, self.how, self.locks)
+    }
+}
+
 /// The site that stands for none: its slot's clock is never before 0.
 const NOWHERE: Site = Site {
     slot: 0,
@@ -133,8 +140,9 @@ const NOWHERE: Site = Site {
 /// The table of sites.
 #[derive(Debug)]
 pub(crate) struct Sites {
-    /// The slots once more, closely packed: all that most accesses ask for.
+    /// The slots and the labels once more, closely packed: all that most accesses ask for.
     slots: Vec<u32>,
+    labels: Vec<Label>,
     sites: Vec<Site>,
     /// For each site that is a range, the first byte and the number of bytes.
     ranges: Vec<(u64, u64)>,
@@ -150,6 +158,7 @@ impl Default for Sites {
     fn default() -> Self {
         Self {
             slots: vec![NOWHERE.slot],
+            labels: vec![NOWHERE.label()],
             sites: vec![NOWHERE],
             ranges: vec![(0, 0)],
             known: FxHashMap::default(),
@@ -166,6 +175,12 @@ impl Sites {
     #[inline(always)]
     pub(crate) fn epoch(&self, moment: Moment) -> Epoch {
         Epoch { thread: self.slots[moment.site() as usize], clock: moment.clock() }
+    }
+
+    /// What tells the site with that number from others of its thread.
+    #[inline(always)]
+    pub(crate) fn label(&self, number: u32) -> Label {
+        self.labels[number as usize]
     }
 
     /// Where in the code `byte` was accessed at a moment.
@@ -195,11 +210,13 @@ impl Sites {
         if let Some(number) = self.free.pop() {
             let index = number as usize;
             (self.slots[index], self.sites[index], self.ranges[index]) = (site.slot, site, range);
+            self.labels[index] = site.label();
             return number;
         }
         let number = self.sites.len();
         assert!(number < NUMBERS, "more than {NUMBERS} places, stacks and lock sets to tell apart");
         self.slots.push(site.slot);
+        self.labels.push(site.label());
         self.sites.push(site);
         self.ranges.push(range);
         number as u32
@@ -244,6 +261,7 @@ impl Sites {
     /// The bytes that the table takes.
     pub(crate) fn memory(&self) -> usize {
         self.slots.capacity() * size_of::<u32>()
+            + self.labels.capacity() * size_of::<Label>()
             + self.sites.capacity() * size_of::<Site>()
             + self.known.capacity() * (size_of::<(Site, u32)>() + 1)
             + self.weaves.memory()

@@ -11,7 +11,7 @@ struct Node {
 }
 
 /// How many calls are remembered for [`Stacks::push`].
-const RECENT: usize = 1024;
+const RECENT: usize = 4096;
 
 /// A call that was made lately: from a place, in a stack, giving a stack.
 #[derive(Clone, Copy, Debug)]
