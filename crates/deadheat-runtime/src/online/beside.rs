@@ -2,7 +2,7 @@
 //! stream and judged.
 //!
 //! Invariant: of two events that order threads the one with the smaller stamp was judged first. Each takes its stamp and
-//! changes the clocks within one turn, and turns come one after the other (`docs/decisions/0015-recorded-and-detected.md`).
+//! changes the clocks within one turn, and turns come one after the other (`docs/decisions/0016-recorded-and-detected.md`).
 //!
 //! Cost: all events that order threads wait for each other, and every access takes the general way of a recording. Model:
 //! "append it, then judge it", with what the detector and the stream share in a thread handed from one to the other.
