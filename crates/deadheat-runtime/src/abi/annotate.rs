@@ -320,8 +320,9 @@ pub(crate) unsafe fn leave_below(stack: u64) {
         let own = |address: u64| (state.stack.0..state.stack.1).contains(&address);
         // A handler's frames may be on a stack of their own, above or below.
         let left = |frame: u64| if own(frame) == own(stack) { frame < stack } else { own(stack) };
-        if state.signal != 0 && left(state.handler_stack) {
+        if state.handler_stack != 0 && left(state.handler_stack) {
             (state.signal, state.handler_stack) = (0, 0);
+            state.ignore_sync += core::mem::take(&mut state.handler_ignored);
         }
         while top > state.frames && left((*top.sub(1)).stack) {
             top = top.sub(1);
