@@ -71,10 +71,9 @@ without_effect! {
     AnnotatePublishMemoryRange AnnotateUnpublishMemoryRange AnnotateMemoryIsInitialized
     AnnotateMemoryIsUninitialized RunningOnValgrind
     __tsan_external_register_tag __tsan_external_register_header __tsan_external_assign_tag
-    __tsan_external_read __tsan_external_write __tsan_flush_memory __tsan_get_current_report
-    __tsan_get_report_data __tsan_get_report_tag __tsan_get_report_stack __tsan_get_report_mop
-    __tsan_get_report_loc __tsan_get_report_loc_object_type __tsan_get_report_mutex
-    __tsan_get_report_thread __tsan_get_report_unique_tid __tsan_get_alloc_stack __tsan_locate_address
+    __tsan_external_read __tsan_external_write __tsan_flush_memory __tsan_get_report_tag
+    __tsan_get_report_stack __tsan_get_report_loc_object_type __tsan_get_report_unique_tid
+    __tsan_get_alloc_stack __tsan_locate_address
 }
 
 macro_rules! announce {

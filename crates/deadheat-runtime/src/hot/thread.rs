@@ -91,6 +91,8 @@ pub(crate) struct Thread {
     pub(crate) handler_stack: u64,
     /// The depth of ignored synchronisation in all that handlers have interrupted.
     pub(crate) handler_ignored: u32,
+    /// The record of the race that is shown to the program at present, or null.
+    pub(crate) shown: *const u64,
     /// The kernel's number of the thread; 0 until it is asked for.
     pub(crate) kernel_id: u32,
     /// The program gave the thread its stack: memory that has a past and a future.
