@@ -448,6 +448,9 @@ pub struct Finding {
     /// That lock's address.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub address: Option<Hex>,
+    /// The number of the signal whose handler it is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signal: Option<u32>,
     /// What else was done: who took the lock; for `lock-order`, by turns, who took a lock and asked for the next.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<Step>,

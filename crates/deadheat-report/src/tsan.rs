@@ -74,6 +74,7 @@ impl<'a> Numbers<'a> {
             threads.insert(access.thread.as_str(), 0);
             locks.extend(access.locks.iter().map(|lock| (lock.id.as_str(), 0)));
         }
+        threads.extend(report.races.iter().filter_map(|race| owner(&race.location)).map(|path| (path, 0)));
         let rows = report.races.iter().flat_map(|race| &race.threads);
         threads.extend(rows.filter_map(|row| row.created_by.as_deref()).map(|path| (path, 0)));
         let findings = report.findings.iter();
@@ -84,9 +85,10 @@ impl<'a> Numbers<'a> {
         };
         threads.extend(findings.clone().flat_map(of_finding).map(|path| (path, 0)));
         threads.remove("main");
-        for map in [&mut threads, &mut locks] {
-            map.values_mut().zip(1..).for_each(|(number, next)| *number = next);
-        }
+        let mut order: Vec<_> = threads.iter_mut().collect();
+        order.sort_by_cached_key(|(path, _)| birth_order(path));
+        order.into_iter().zip(1..).for_each(|((_, number), next)| *number = next);
+        locks.values_mut().zip(1..).for_each(|(number, next)| *number = next);
         let mut addresses = BTreeMap::new();
         for finding in findings {
             for address in finding.steps.iter().map(|step| step.address).chain(finding.address) {
@@ -114,9 +116,9 @@ impl<'a> Numbers<'a> {
                 writeln!(out, "  Mutex M{} is {}\n", self.locks[lock.id.as_str()], lock.name)?;
             }
         }
-        for row in race.threads.iter().filter(|row| row.created_by.is_some()) {
-            self.creation(row, out)?;
-        }
+        let mut rows: Vec<_> = race.threads.iter().filter(|row| row.created_by.is_some()).collect();
+        rows.sort_by_key(|row| row.thread != later.thread);
+        rows.into_iter().try_for_each(|row| self.creation(row, out))?;
         writeln!(out, "  deadheat: {} {}\n", race.grade.shown(), race.id)?;
         summary(kind, &later.frames, out)
     }
@@ -208,7 +210,10 @@ impl<'a> Numbers<'a> {
             }
             "signal-errno" => {
                 writeln!(out, "  deadheat: {}", finding.message)?;
-                writeln!(out, "  Signal handler invoked at:")?;
+                match finding.signal {
+                    Some(signal) => writeln!(out, "  Signal {signal} handler invoked at:")?,
+                    None => writeln!(out, "  Signal handler invoked at:")?,
+                }
                 self.stack(&finding.frames, out)?;
             }
             _ => {
@@ -280,6 +285,24 @@ impl<'a> Numbers<'a> {
         }
         writeln!(out)
     }
+}
+
+/// The thread that made what lies at an address, or has it.
+fn owner(location: &Location) -> Option<&str> {
+    match location {
+        Location::Heap { thread, .. }
+        | Location::Mapping { thread, .. }
+        | Location::Descriptor { thread, .. }
+        | Location::Stack { thread, .. }
+        | Location::Tls { thread, .. } => Some(thread),
+        Location::Global { .. } | Location::Named { .. } | Location::Unknown => None,
+    }
+}
+
+/// What orders threads as their paths say that they were made: `main/2` before `main/10`.
+fn birth_order(path: &str) -> (Vec<u64>, String) {
+    let ordinals = path.split('/').map(|part| part.parse().unwrap_or(0));
+    (ordinals.collect(), path.to_owned())
 }
 
 /// What ThreadSanitizer calls a finding.

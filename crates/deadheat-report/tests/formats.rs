@@ -4,7 +4,7 @@ mod common;
 
 use common::{race, report, sources, written};
 use deadheat_report::format::named;
-use deadheat_report::model::{Finding, Grade, Report};
+use deadheat_report::model::{Finding, Grade, Location, Report, Thread};
 use expect_test::{ExpectFile, expect_file};
 use serde_json::{Value, json};
 
@@ -45,6 +45,40 @@ fn check(format: &str, expected: &ExpectFile) {
 fn in_the_shape_of_threadsanitizer() {
     check("tsan", &expect_file!["formats/report.tsan.txt"]);
     assert_eq!(told("tsan", &[report(Vec::new())]), "");
+}
+
+#[test]
+fn threadsanitizers_numbers_of_threads_are_in_the_order_of_their_creation() {
+    let mut told = full();
+    let race = &mut told.races[0];
+    let of = |thread: &str| Thread { thread: thread.to_owned(), ..race.threads[0].clone() };
+    race.threads = vec![of("main/2"), of("main/10")];
+    "main/2".clone_into(&mut race.accesses[0].thread);
+    "main/10".clone_into(&mut race.accesses[1].thread);
+    if let Location::Heap { thread, .. } = &mut race.location {
+        "main/1".clone_into(thread);
+    }
+    let text = written(named("tsan").expect("a format"), &[told], &sources());
+    let at = |words: &str| text.find(words).unwrap_or_else(|| panic!("no `{words}` in\n{text}"));
+    at("Read of size 4 at 0x00007f001234 by thread T3:");
+    at("Previous write of size 4 at 0x00007f001234 by thread T2 (");
+    at("allocated by thread T1:");
+    // The thread of the later access comes first, as the access does.
+    assert!(at("Thread T3 'worker-1' (main/10) created by") < at("Thread T2 'worker-1' (main/2) created by"));
+}
+
+#[test]
+fn threadsanitizers_words_name_the_signal() {
+    let finding = Finding {
+        kind: "signal-errno".to_owned(),
+        signal: Some(27),
+        frames: race().accesses[0].frames.clone(),
+        ..Finding::default()
+    };
+    let mut of = report(Vec::new());
+    of.findings.push(finding);
+    let text = told("tsan", &[of]);
+    assert!(text.contains("  Signal 27 handler invoked at:\n    #0 Cache::put(int)"), "{text}");
 }
 
 #[test]

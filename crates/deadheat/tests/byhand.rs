@@ -15,7 +15,15 @@ const RACE: &str = "data race on `shared` (4 bytes)";
 
 /// The program, built with these arguments more, in a folder of the test.
 fn build(pair: (&str, &str), folder: &Path, arguments: &[&str]) {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus/byhand.c");
+    build_of("byhand.c", pair, folder, arguments);
+}
+
+/// A program of `tests/corpus`, which may use the means of `spec/programs`.
+fn build_of(name: &str, pair: (&str, &str), folder: &Path, arguments: &[&str]) {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let source = here.join("tests/corpus").join(name);
+    let headers = format!("-I{}", here.join("../../spec/programs").display());
+    let arguments = arguments.iter().copied().chain([&*headers]);
     ok(with(pair).args(["cc", "-O1", "-pthread", "-o", "program"]).arg(source).args(arguments), folder);
 }
 
@@ -281,4 +289,29 @@ fn an_order_that_one_thread_broke_is_told_by_hand_alone() {
         assert_eq!(output.status.code(), Some(0), "{}", common::said(&output));
         assert!(!common::said(&output).contains("lock-order"), "{}", common::said(&output));
     }
+}
+
+#[test]
+fn a_program_that_wants_to_see_its_race_is_shown_it() {
+    each_compiler("callback", |pair, folder| {
+        for arguments in [&[][..], &["-static"]] {
+            build_of("callback.c", pair, folder, arguments);
+            let Ended { code, out, err, .. } = run(folder, "", &[]);
+            assert_eq!(code, Some(66), "{arguments:?} {err}");
+            let expected = "\
+current: 1
+answer: 1
+data-race: 2 accesses, 1 locations, 1 mutexes, 2 threads
+thread 0 reads 8 at 8, atomic 0, in main 1, in store 0
+its thread: 1, 0, running 1, known 1
+thread 1 writes 8 at 8, atomic 0, in main 0, in store 1
+its thread: 1, 1, running 0, known 0
+location: 1, heap of 16, the block 1, by 0
+mutex: 1, ours 1
+beyond: 0 0 0
+seen 1, shown now: 0, answer: 0
+";
+            assert_eq!(out, expected, "{arguments:?} {err}");
+        }
+    });
 }

@@ -38,8 +38,8 @@ const REGION_LOG2: u32 = BLOCK_LOG2 + BLOCKS_LOG2;
 const RECENT: usize = 1 << 11;
 /// The number of blocks that are found without asking for their region.
 const NEAR: usize = 1 << 10;
-/// So many bytes of memory have cells that lie in one line of a processor's cache, if their granules are the coarsest.
-const LINE_LOG2: u32 = 5;
+/// So many cells lie in one line of a processor's cache.
+const LINE: usize = 4;
 /// A range at least this long leaves absent blocks to the background.
 pub(crate) const LARGE: u64 = 1 << 16;
 
@@ -227,14 +227,16 @@ impl Shadow {
     pub(crate) fn touch(&mut self, accesses: &[Plain]) {
         const AT_A_TIME: usize = 64;
         let mut cells = [0; AT_A_TIME];
-        let mut line = u64::MAX;
+        let mut line = usize::MAX;
         for some in accesses.chunks(AT_A_TIME) {
             let mut count = 0;
             for &Plain { address, .. } in some {
-                cells[count] = self.first_cell(address);
-                // One that lies beside the one before it is not counted.
-                count += usize::from(address >> LINE_LOG2 != line);
-                line = address >> LINE_LOG2;
+                let cell = self.first_cell(address);
+                cells[count] = cell;
+                // One that lies in the line of the one before it is not counted.
+                let beside = (cell + LINE - LEAD) / LINE;
+                count += usize::from(beside != line);
+                line = beside;
             }
             let sum = cells[..count]
                 .iter()

@@ -71,10 +71,9 @@ without_effect! {
     AnnotatePublishMemoryRange AnnotateUnpublishMemoryRange AnnotateMemoryIsInitialized
     AnnotateMemoryIsUninitialized RunningOnValgrind
     __tsan_external_register_tag __tsan_external_register_header __tsan_external_assign_tag
-    __tsan_external_read __tsan_external_write __tsan_flush_memory __tsan_get_current_report
-    __tsan_get_report_data __tsan_get_report_tag __tsan_get_report_stack __tsan_get_report_mop
-    __tsan_get_report_loc __tsan_get_report_loc_object_type __tsan_get_report_mutex
-    __tsan_get_report_thread __tsan_get_report_unique_tid __tsan_get_alloc_stack __tsan_locate_address
+    __tsan_external_read __tsan_external_write __tsan_flush_memory __tsan_get_report_tag
+    __tsan_get_report_stack __tsan_get_report_loc_object_type __tsan_get_report_unique_tid
+    __tsan_get_alloc_stack __tsan_locate_address
 }
 
 macro_rules! announce {
@@ -320,8 +319,9 @@ pub(crate) unsafe fn leave_below(stack: u64) {
         let own = |address: u64| (state.stack.0..state.stack.1).contains(&address);
         // A handler's frames may be on a stack of their own, above or below.
         let left = |frame: u64| if own(frame) == own(stack) { frame < stack } else { own(stack) };
-        if state.signal != 0 && left(state.handler_stack) {
+        if state.handler_stack != 0 && left(state.handler_stack) {
             (state.signal, state.handler_stack) = (0, 0);
+            state.ignore_sync += core::mem::take(&mut state.handler_ignored);
         }
         while top > state.frames && left((*top.sub(1)).stack) {
             top = top.sub(1);

@@ -8,4 +8,5 @@ mod atomic;
 mod java;
 mod memory;
 mod plain;
+mod report;
 mod unseen;

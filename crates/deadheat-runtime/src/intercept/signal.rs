@@ -9,7 +9,8 @@ use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use deadheat_core::event::{Fault, Op, SyncKind};
 
 use crate::cold::start::recording;
-use crate::hot::{log, thread};
+use crate::hot::log;
+use crate::hot::thread::{self, Thread};
 use crate::sys::c;
 
 const SIGNALS: usize = 65;
@@ -52,15 +53,13 @@ unsafe extern "C" fn on_signal(signal: c_int, about: *mut c_void, context: *mut 
         let before = *c::__errno_location();
         let call = core::mem::transmute::<usize, Handler>(handler);
         let thread = thread::known();
-        learn(signal, handler, thread);
-        if let Some(thread) = thread.filter(|_| !SYNCHRONOUS.contains(&signal)) {
-            let outer = ((*thread).signal, (*thread).handler_stack);
-            let here = 0u8;
-            ((*thread).signal, (*thread).handler_stack) = (signal as u32, &raw const here as u64);
-            call(signal, about, context);
-            ((*thread).signal, (*thread).handler_stack) = outer;
-        } else {
-            call(signal, about, context);
+        let interrupted = thread.map(|thread| Interrupted::leave(thread, signal));
+        // Whoever handles a signal knows what was done before its handler was set.
+        let kind = SyncKind::Annotation;
+        log::event(handler, &Op::Wait { object: object(signal), kind, woken: true });
+        call(signal, about, context);
+        if let (Some(thread), Some(interrupted)) = (thread, interrupted) {
+            interrupted.come_back(thread);
         }
         let after = *c::__errno_location();
         if after != before && recording() {
@@ -76,17 +75,48 @@ fn object(signal: c_int) -> u64 {
     0xfb << 56 | signal as u64
 }
 
-/// Whoever handles a signal knows what was done before its handler was set. What the interrupted code has ignored is nothing to
-/// the handler.
-unsafe fn learn(signal: c_int, handler: usize, thread: Option<*mut thread::Thread>) {
-    // SAFETY: the caller's promise: the calling thread's own state.
-    unsafe {
-        let ignored = thread.map_or(0, |thread| core::mem::take(&mut (*thread).ignore_sync));
-        let kind = SyncKind::Annotation;
-        log::event(handler, &Op::Wait { object: object(signal), kind, woken: true });
-        if let Some(thread) = thread {
-            (*thread).ignore_sync += ignored;
+/// What a thread was about when a handler interrupted it. What the interrupted code has ignored of synchronisation is nothing
+/// to the handler; who jumps out of the handler comes back to it, too (`abi::annotate::leave_below`).
+struct Interrupted {
+    signal: u32,
+    handler_stack: u64,
+    handler_ignored: u32,
+    ignore_sync: u32,
+}
+
+impl Interrupted {
+    /// A handler begins.
+    ///
+    /// # Safety
+    /// `thread` is the calling thread's.
+    #[inline(always)]
+    unsafe fn leave(thread: *mut Thread, signal: c_int) -> Interrupted {
+        let here = 0u8;
+        // SAFETY: the caller's promise.
+        let state = unsafe { &mut *thread };
+        let interrupted = Interrupted {
+            signal: state.signal,
+            handler_stack: state.handler_stack,
+            handler_ignored: state.handler_ignored,
+            ignore_sync: state.ignore_sync,
+        };
+        if !SYNCHRONOUS.contains(&signal) {
+            state.signal = signal as u32;
         }
+        state.handler_stack = &raw const here as u64;
+        state.handler_ignored += core::mem::take(&mut state.ignore_sync);
+        interrupted
+    }
+
+    /// The handler has returned.
+    ///
+    /// # Safety
+    /// As for [`Self::leave`].
+    unsafe fn come_back(self, thread: *mut Thread) {
+        // SAFETY: the caller's promise.
+        let state = unsafe { &mut *thread };
+        (state.signal, state.handler_stack) = (self.signal, self.handler_stack);
+        (state.handler_ignored, state.ignore_sync) = (self.handler_ignored, self.ignore_sync);
     }
 }
 

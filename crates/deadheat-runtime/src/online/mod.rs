@@ -23,6 +23,7 @@ mod order;
 mod pair;
 mod pool;
 mod quick;
+pub(crate) mod record;
 mod report;
 mod set;
 mod shadow;

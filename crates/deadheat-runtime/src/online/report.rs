@@ -16,7 +16,7 @@ use super::history::{Site, Wanted};
 use super::list::List;
 use super::shadow::{self, Noted};
 use super::word::{self, GRANULE};
-use super::{slots, tree};
+use super::{record, slots, tree};
 use crate::cold::block::{self, Label};
 use crate::cold::byhand;
 use crate::cold::lock::Lock;
@@ -175,8 +175,9 @@ pub(crate) unsafe fn found(thread: *mut Thread, mine: Mine<'_>, other: u64) {
     let clock = word::clock(other);
     if is_birth(other) {
         if let Some(earlier) = birth(start, clock) {
-            with(|inner| inner.race(&earlier, &later, start));
-            byhand::halt();
+            let written = with(|inner| inner.race(&earlier, &later, start));
+            // SAFETY: the caller's promise.
+            unsafe { told(thread, written) };
         }
         return;
     }
@@ -195,9 +196,19 @@ pub(crate) unsafe fn found(thread: *mut Thread, mine: Mine<'_>, other: u64) {
     if let Some(Site { access, pc, node, locks }) = &site {
         earlier = Side { known: true, access: *access, pc: *pc, node: *node, locks, ..earlier };
     }
-    with(|inner| inner.race(&earlier, &later, start));
+    let written = with(|inner| inner.race(&earlier, &later, start));
     if let Some(mut site) = site {
         site.locks.drop_all();
+    }
+    // SAFETY: the caller's promise.
+    unsafe { told(thread, written) };
+}
+
+/// A race was judged, and written down at `written` if it is a new one.
+unsafe fn told(thread: *mut Thread, written: Option<*const u64>) {
+    if let Some(record) = written {
+        // SAFETY: the caller's promise; blocks of records stay mapped.
+        unsafe { record::show(thread, record) };
     }
     byhand::halt();
 }
@@ -221,9 +232,10 @@ fn of_word(word: u64, start: u64, end: u64) -> Access {
 }
 
 impl Inner {
-    fn race(&mut self, earlier: &Side<'_>, later: &Side<'_>, address: u64) {
+    /// Writes a race down, or counts it. Gives the record, if it is a new one.
+    fn race(&mut self, earlier: &Side<'_>, later: &Side<'_>, address: u64) -> Option<*const u64> {
         if self.pairs.is_null() || self.benign.iter().any(|range| (range.0..range.1).contains(&address)) {
-            return;
+            return None;
         }
         let pair = key(earlier, later);
         // SAFETY: the table is mapped; a count lies in a block that stays mapped.
@@ -236,16 +248,18 @@ impl Inner {
                         let times = AtomicU64::from_ptr(row.1);
                         times.store(times.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
                     }
-                    return;
+                    return None;
                 }
                 if row.0 == 0 {
                     self.put_together(earlier, later, address);
                     *row = (pair, self.write());
-                    return;
+                    let count = row.1.cast_const();
+                    return (!count.is_null()).then(|| count.sub(race::TIMES));
                 }
                 at = (at + 1) % PAIRS;
             }
         }
+        None
     }
 
     fn push(&mut self, word: u64) {

@@ -46,6 +46,13 @@ static SLOTS: Slots = Slots {
     inner: UnsafeCell::new(Inner { retired: List::new(), count: 0, running: 0, lost: false }),
 };
 
+/// Runs `body` under the lock. No handler interrupts it: one that asks for the lock, too, as its first access may, would wait
+/// for what it interrupted.
+fn locked<R>(body: impl FnOnce() -> R) -> R {
+    let _quiet = sys::Quiet::new();
+    SLOTS.lock.with(body)
+}
+
 /// Of each slot: its thread at present, and what it remembers.
 struct Row {
     thread: AtomicPtr<Thread>,
@@ -64,7 +71,7 @@ pub(crate) fn history(slot: u32) -> *mut History {
 /// A slot for a thread that begins with the clock `known`: one that it knows whole, or a fresh one; and its first clock. The
 /// process ends if 65 534 threads run at once.
 pub(crate) fn take(thread: *mut Thread, id: u32, known: &Clock) -> (u32, u64) {
-    let (slot, clock) = SLOTS.lock.with(|| {
+    let (slot, clock) = locked(|| {
         // SAFETY: under the lock.
         let inner = unsafe { &mut *SLOTS.inner.get() };
         let (slot, clock) = inner.choose(known);
@@ -108,7 +115,7 @@ impl Inner {
 
 /// A slot's thread ended at its clock `last`.
 pub(crate) fn give(slot: u32, last: u64) {
-    SLOTS.lock.with(|| {
+    locked(|| {
         // SAFETY: under the lock.
         let inner = unsafe { &mut *SLOTS.inner.get() };
         if !ROWS[slot as usize].thread.swap(null_mut(), Ordering::AcqRel).is_null() {
@@ -124,7 +131,7 @@ pub(crate) fn give(slot: u32, last: u64) {
 
 /// Calls `then` if the one thread that runs knows all that others did, as its clock says. Nobody can come meanwhile.
 pub(crate) fn if_alone(known: &Clock, then: impl FnOnce()) {
-    SLOTS.lock.with(|| {
+    locked(|| {
         // SAFETY: under the lock.
         let inner = unsafe { &mut *SLOTS.inner.get() };
         if inner.running == 1
@@ -148,7 +155,7 @@ pub(crate) fn all_know(word: u64) -> bool {
 /// Brings up to date what every thread knows. A thread that nobody was seen creating is not waited for: what was known to
 /// all before it came counts as known to it.
 pub(crate) fn find_known() {
-    SLOTS.lock.with(|| {
+    locked(|| {
         // SAFETY: under the lock.
         let count = unsafe { (*SLOTS.inner.get()).count } as usize;
         let running = || {
@@ -176,7 +183,7 @@ pub(crate) fn count() -> usize {
 
 /// Calls `each` with every slot and the clock that its last or present moment has.
 pub(crate) fn each_present(mut each: impl FnMut(u32, u64)) {
-    SLOTS.lock.with(|| {
+    locked(|| {
         // SAFETY: under the lock.
         let retired = unsafe { &(*SLOTS.inner.get()).retired };
         retired.iter().for_each(|&(slot, last)| each(slot, last));
@@ -192,14 +199,14 @@ pub(crate) fn each_present(mut each: impl FnMut(u32, u64)) {
 
 /// Runs `change`, which moves the memory of a running thread's clock, while nobody asks what threads know.
 pub(crate) fn alone_with(change: impl FnOnce()) {
-    SLOTS.lock.with(change);
+    locked(change);
 }
 
 /// Puts the slots of all other threads that are in a hook just now into a list.
 pub(crate) fn busy(slots: &mut List<u32>) {
     slots.clear();
     // SAFETY: under the lock.
-    let count = SLOTS.lock.with(|| unsafe { (*SLOTS.inner.get()).count });
+    let count = locked(|| unsafe { (*SLOTS.inner.get()).count });
     for slot in 0..=count {
         if is_busy(slot) {
             slots.push(slot);
@@ -251,7 +258,7 @@ pub(crate) fn alone(slot: u32) {
 /// The thread-local storage or the stack of a running thread that holds an address.
 pub(crate) fn storage_of(address: u64) -> Option<(BlockKind, Noted)> {
     // SAFETY: under the lock.
-    let count = SLOTS.lock.with(|| unsafe { (*SLOTS.inner.get()).count }) as usize;
+    let count = locked(|| unsafe { (*SLOTS.inner.get()).count }) as usize;
     ROWS[..=count].iter().find_map(|row| {
         let thread = row.thread.load(Ordering::Acquire);
         if thread.is_null() {

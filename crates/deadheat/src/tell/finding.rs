@@ -92,6 +92,7 @@ impl Resolver<'_> {
             finding.threads = self.threads_of(&[thread]);
             finding.frames = finding.threads.first().map_or(Vec::new(), |row| row.frames.clone());
         } else {
+            finding.signal = u32::try_from(object).ok();
             finding.frames = self.stack(step.place, step.stack);
             finding.threads = self.threads_of(&[step.thread]);
         }
