@@ -26,6 +26,8 @@ const SMALLEST: usize = 64;
 const CHUNK: usize = 1 << 16;
 /// How many blocks are retired before it is asked whether they can be used again.
 const MANY: u32 = 512;
+/// How many free blocks a thread keeps, about; more are for all.
+const SPARE: u32 = 2048;
 
 /// A set of words behind a header. It is aligned to 64 bytes.
 #[repr(C)]
@@ -55,6 +57,8 @@ impl Block {
 #[repr(C)]
 pub(crate) struct Blocks {
     free: [*mut Block; CLASSES],
+    /// How many of them came from retired ones, less those that were taken.
+    spare: u32,
     retired: *mut Block,
     retired_count: u32,
     ask_at: u32,
@@ -77,6 +81,7 @@ impl Blocks {
     const fn new() -> Blocks {
         Blocks {
             free: [null_mut(); CLASSES],
+            spare: 0,
             retired: null_mut(),
             retired_count: 0,
             ask_at: 0,
@@ -94,6 +99,12 @@ impl Blocks {
     /// A block whose words are zero.
     fn take(&mut self, class: u32) -> *mut Block {
         let size = SMALLEST << class;
+        if self.free[class as usize].is_null() && self.end - self.at < size {
+            // What one thread gives back may be what another needs.
+            shared(|blocks| {
+                core::mem::swap(&mut self.free[class as usize], &mut blocks.free[class as usize])
+            });
+        }
         let mut block = self.free[class as usize];
         // SAFETY: free blocks are nobody's; fresh memory is ours.
         unsafe {
@@ -111,6 +122,7 @@ impl Blocks {
                 (*block).class = class;
             } else {
                 self.free[class as usize] = (*block).next;
+                self.spare = self.spare.saturating_sub(1);
                 block.add(1).cast::<u8>().write_bytes(0, size - size_of::<Block>());
             }
         }
@@ -157,15 +169,26 @@ impl Blocks {
         if !self.lookers.is_empty() {
             return;
         }
-        while !self.waiting.is_null() {
-            let block = self.waiting;
-            // SAFETY: the blocks are ours alone now.
+        let waiting = core::mem::replace(&mut self.waiting, null_mut());
+        if self.spare > SPARE {
+            shared(|blocks| blocks.free_all(waiting));
+        } else {
+            self.free_all(waiting);
+        }
+    }
+
+    /// Puts a list of blocks into the lists of free ones.
+    fn free_all(&mut self, mut list: *mut Block) {
+        while !list.is_null() {
+            let block = list;
+            // SAFETY: the blocks are the caller's alone.
             unsafe {
-                self.waiting = (*block).next;
+                list = (*block).next;
                 let class = (*block).class as usize;
                 (*block).next = self.free[class];
                 self.free[class] = block;
             }
+            self.spare += 1;
         }
     }
 
@@ -226,7 +249,7 @@ fn append(list: &mut *mut Block, first: *mut Block) {
     *list = first;
 }
 
-/// What ended threads had at hand.
+/// What ended threads had at hand, and what others have too many of.
 struct Heritage {
     lock: Lock,
     blocks: UnsafeCell<Blocks>,
@@ -237,16 +260,21 @@ unsafe impl Sync for Heritage {}
 
 static HERITAGE: Heritage = Heritage { lock: Lock::new(), blocks: UnsafeCell::new(Blocks::new()) };
 
-/// Takes over an ended thread's blocks for the next one that begins.
-pub(crate) fn bequeath(blocks: &mut Blocks) {
+/// Works with the blocks that are for all. No handler of a signal comes meanwhile: its hooks might want them, too.
+fn shared(body: impl FnOnce(&mut Blocks)) {
+    let _quiet = sys::Quiet::new();
     // SAFETY: under the lock.
-    HERITAGE.lock.with(|| unsafe { (*HERITAGE.blocks.get()).adopt(blocks) });
+    HERITAGE.lock.with(|| body(unsafe { &mut *HERITAGE.blocks.get() }));
+}
+
+/// Takes over an ended thread's blocks, for whoever needs some.
+pub(crate) fn bequeath(blocks: &mut Blocks) {
+    shared(|shared| shared.adopt(blocks));
 }
 
 /// Gives a thread that begins what ended ones left.
 pub(crate) fn inherit(blocks: &mut Blocks) {
-    // SAFETY: under the lock.
-    HERITAGE.lock.with(|| unsafe { blocks.adopt(&mut *HERITAGE.blocks.get()) });
+    shared(|shared| blocks.adopt(shared));
 }
 
 /// Takes the lock for a fork.
