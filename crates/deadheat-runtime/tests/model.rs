@@ -72,6 +72,9 @@ mod stripe;
 #[path = "../src/gate/park.rs"]
 mod park;
 
+#[path = "../src/online/crowd.rs"]
+mod crowd;
+
 #[path = "../src/online/pair.rs"]
 mod pair;
 
@@ -92,6 +95,7 @@ use loom::cell::UnsafeCell;
 use loom::sync::atomic::{AtomicU64, Ordering};
 use loom::thread;
 
+use crowd::Came;
 use lock::Lock;
 use pair::Entered;
 use park::Park;
@@ -436,6 +440,104 @@ fn of_two_accesses_at_once_one_sees_the_other() {
         meet(before, writes(1, low), at(2, 2, READ, low));
         meet(before, at(1, 2, READ, all), writes(2, low));
         meet(before, writes(1, low), at(2, 2, ATOMIC | WRITE, all));
+    }
+}
+
+/// A block of some words, which a larger one may take the place of.
+struct Block {
+    first: [AtomicU64; 3],
+    second: [AtomicU64; 7],
+    replacing: AtomicU64,
+    replaced: AtomicU64,
+}
+
+impl Block {
+    fn holding(words: [u64; 3]) -> Block {
+        Block {
+            first: words.map(AtomicU64::new),
+            second: std::array::from_fn(|_| AtomicU64::new(0)),
+            replacing: AtomicU64::new(0),
+            replaced: AtomicU64::new(0),
+        }
+    }
+
+    fn set(&self) -> &[AtomicU64] {
+        if self.replaced.load(Ordering::SeqCst) == 0 { &self.first } else { &self.second }
+    }
+
+    /// As in the detector: the words that race with `mine`, which is in the block afterwards.
+    fn enter(&self, mine: u64, seen: &Knows) -> Vec<u64> {
+        let mut races = Vec::new();
+        match crowd::enter(seen, self.set(), mine) {
+            Came::There(_) | Came::Yes(_) => return races,
+            Came::Met(_) => {}
+            Came::No => {
+                while let Err(not) = set::publish(self.set(), mine, seen) {
+                    if not == Not::Full {
+                        self.replace();
+                    }
+                    self.wait();
+                }
+            }
+        }
+        while set::look(self.set(), mine, seen, |word| races.push(word)).is_err() {
+            self.wait();
+        }
+        races
+    }
+
+    fn wait(&self) {
+        while self.replaced.load(Ordering::SeqCst) == 0 {
+            thread::yield_now();
+        }
+    }
+
+    /// Puts the larger one in its place, unless another thread is about to.
+    fn replace(&self) {
+        if self.replacing.swap(1, Ordering::SeqCst) != 0 {
+            return;
+        }
+        let mut kept = Vec::new();
+        set::seal(&self.first, |word| kept.push(word));
+        for (place, word) in self.second.iter().zip(kept) {
+            place.store(word, Ordering::Relaxed);
+        }
+        self.replaced.store(1, Ordering::SeqCst);
+    }
+}
+
+/// Of two accesses to a block at once one sees the other, also while a third thread puts a larger one in its place.
+#[test]
+fn of_two_accesses_to_a_block_one_sees_the_other() {
+    let (all, low) = (0xff, 0x0f);
+    let befores = [
+        [0, 0, 0],
+        [at(1, 1, 0, all), at(2, 1, 0, all), 0],
+        [at(1, 1, WRITE, all), at(2, 1, WRITE, low), at(2, 1, 0, all)],
+    ];
+    for (before, replaces) in befores.into_iter().flat_map(|before| [(before, false), (before, true)]) {
+        for (one, other) in [
+            (at(1, 2, WRITE, all), at(2, 2, WRITE, low)),
+            (at(1, 2, 0, all), at(2, 2, WRITE, all)),
+            (at(1, 2, WRITE, low), at(2, 2, ATOMIC | WRITE, all)),
+        ] {
+            let mut model = loom::model::Builder::new();
+            // With more, two that wait for the third can keep the processor between them for ever.
+            model.preemption_bound = Some(if replaces { 2 } else { 3 });
+            model.check(move || {
+                let block = Arc::new(Block::holding(before));
+                let (theirs, third) = (Arc::clone(&block), Arc::clone(&block));
+                let thread = thread::spawn(move || theirs.enter(other, &Knows([1, 2])));
+                let replacer = replaces.then(|| thread::spawn(move || third.replace()));
+                let mut races = block.enter(one, &Knows([2, 1]));
+                races.extend(thread.join().expect("the thread ends"));
+                if let Some(replacer) = replacer {
+                    replacer.join().expect("the thread ends");
+                }
+                assert!(!races.is_empty(), "missed");
+                assert!(races.iter().all(|&word| word == one || word == other), "{races:x?}");
+            });
+        }
     }
 }
 

@@ -12,6 +12,9 @@ mod sys {
     }
 }
 
+#[path = "../src/online/crowd.rs"]
+mod crowd;
+
 #[path = "../src/online/pair.rs"]
 mod pair;
 
@@ -27,8 +30,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use deadheat_core::access::Mode;
 use deadheat_core::rule::{self, Epoch};
 
+use crowd::Came;
 use pair::Entered;
-use set::{Not, Own, Seen};
+use set::{Not, Seen};
 use word::{ATOMIC, BYTES, WRITE};
 
 const SLOTS: usize = 4;
@@ -77,11 +81,12 @@ impl Cell {
 
     /// The words that race with `mine`, which is in the cell afterwards; `None` if it is nothing new.
     fn enter(&mut self, mine: u64, seen: &Knows) -> Option<Vec<u64>> {
-        if matches!(set::own(self.set(), mine), Own::Standing(_)) {
-            return None;
-        }
         if self.large.is_empty() {
-            for enter in [|seen: &Knows, cell: &_, mine| pair::again(seen, cell, mine, true), pair::replace] {
+            let again = |seen: &Knows, cell: &_, mine| match mine & (BYTES | ATOMIC) {
+                BYTES => pair::over(seen, cell, mine),
+                _ => pair::again(seen, cell, mine, true),
+            };
+            for enter in [again, pair::replace] {
                 match enter(seen, &self.pair, mine) {
                     Entered::No => {}
                     Entered::Yes => return Some(Vec::new()),
@@ -90,8 +95,13 @@ impl Cell {
                 }
             }
         }
-        if let (false, Own::Again(at, [old, new])) = (self.large.is_empty(), set::own(&self.large, mine)) {
-            assert!(set::put(&self.large[at], old, new), "nobody else changes it");
+        if !self.large.is_empty() {
+            match crowd::enter(seen, &self.large, mine) {
+                Came::No => {}
+                Came::Yes(_) => return Some(Vec::new()),
+                Came::There(_) => return None,
+                Came::Met(_) => return Some(self.look(mine, seen)),
+            }
         }
         while set::publish(self.set(), mine, seen) == Err(Not::Full) {
             let mut words = Vec::new();
@@ -99,9 +109,13 @@ impl Cell {
             words.resize(self.set().len() * 2 + 1, 0);
             self.large = words.into_iter().map(AtomicU64::new).collect();
         }
+        Some(self.look(mine, seen))
+    }
+
+    fn look(&self, mine: u64, seen: &Knows) -> Vec<u64> {
         let mut races = Vec::new();
         set::look(self.set(), mine, seen, |word| races.push(word)).expect("nobody seals it");
-        Some(races)
+        races
     }
 }
 

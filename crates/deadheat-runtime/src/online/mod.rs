@@ -14,6 +14,7 @@
 pub(crate) mod beside;
 mod block;
 mod clock;
+mod crowd;
 mod eye;
 mod history;
 mod list;
@@ -48,9 +49,10 @@ use crate::hot::thread::Thread;
 use crate::sys;
 use block::Blocks;
 use clock::Clock;
+use crowd::Came;
 use pair::Entered;
 use report::Mine;
-use set::{Own, Seen};
+use set::Seen;
 use shadow::Cell;
 use word::{ATOMIC, GRANULE, WRITE};
 
@@ -214,8 +216,13 @@ unsafe fn enter_all(
         let next = (granule + GRANULE).min(end);
         let mine = word::only(moment, word::bytes(at - granule, next - at));
         let Some(cell) = shadow::cell(at) else { break };
+        let whole = next - at == GRANULE;
         at = next;
-        let entered = pair::again(&past, cell, mine, true);
+        let entered = if whole && mine & ATOMIC == 0 {
+            pair::over(&past, cell, mine)
+        } else {
+            pair::again(&past, cell, mine, true)
+        };
         match entered {
             Entered::There => {}
             Entered::Yes => note(),
@@ -239,7 +246,8 @@ unsafe fn enter(
 ) {
     // SAFETY: the caller's promise: the calling thread's own state, and it is busy.
     unsafe {
-        if entered == Entered::No && !word::is_special(cell[0].load(Ordering::Relaxed)) {
+        let linked = word::is_special(cell[0].load(Ordering::Relaxed));
+        if entered == Entered::No && !linked {
             entered = pair::replace(&quick::past_of(thread), cell, mine);
         }
         match entered {
@@ -248,25 +256,26 @@ unsafe fn enter(
             Entered::No => {}
             Entered::Met => note(),
         }
-        let (access, pc);
-        if let Some(set) = block::set_of(cell, patient) {
-            match set::own(set, mine) {
-                Own::Standing(word) if entered == Entered::No => {
-                    return block::hint(cell, word, &mut (*thread).eye.blocks);
-                }
-                // In the cell itself it may be a copy that is there by now, not a word.
-                Own::Again(at, [old, new]) if set.len() > cell.len() && set::put(&set[at], old, new) => {
+        // While it grows, it may still be the cell itself.
+        if linked
+            && let Some(set) = block::set_of(cell, patient)
+            && set.len() > cell.len()
+        {
+            let came = crowd::enter(&quick::past_of(thread), set, mine);
+            if let Came::Yes(word) | Came::Met(word) | Came::There(word) = came {
+                if came != Came::There(word) {
                     note();
-                    (access, pc) = what();
-                    let word = Mine { access: &access, pc, word: mine, granule: granule as u64 };
-                    look_at(thread, cell, word, patient);
-                    return block::hint(cell, new, &mut (*thread).eye.blocks);
                 }
-                _ => {}
+                if came == Came::Met(word) || entered == Entered::Met {
+                    let (access, pc) = what();
+                    let mine = Mine { access: &access, pc, word: mine, granule: granule as u64 };
+                    look_at(thread, cell, mine, patient);
+                }
+                return block::hint(cell, word, &mut (*thread).eye.blocks);
             }
         }
         note();
-        (access, pc) = what();
+        let (access, pc) = what();
         let word = Mine { access: &access, pc, word: mine, granule: granule as u64 };
         judge_in(thread, cell, word, patient);
         if entered == Entered::Met {

@@ -35,8 +35,8 @@ pub(crate) fn again(seen: &impl Seen, cell: &[AtomicU64; 2], mine: u64, ask: boo
     if ask && (stands_for(one, mine) || stands_for(other, mine)) {
         return Entered::There;
     }
-    // A plain store over an atomic has more to do.
-    if mine & (WRITE | ATOMIC) == WRITE && (one | other) & ATOMIC != 0 {
+    // A plain store over an atomic has more to do, and a cell with a block another way.
+    if is_special(one) || mine & (WRITE | ATOMIC) == WRITE && (one | other) & ATOMIC != 0 {
         return Entered::No;
     }
     let (known, other_known) = (seen.ordered(one), seen.ordered(other));
@@ -61,6 +61,27 @@ pub(crate) fn again(seen: &impl Seen, cell: &[AtomicU64; 2], mine: u64, ask: boo
         return commit([&cell[1], &cell[0]], [other, mine, one]);
     }
     Entered::No
+}
+
+/// As [`again`], for a plain access of all bytes, such as ranges are made of: where nothing is in the way but what it outdoes, or
+/// for a read the slot's earlier one.
+#[inline(always)]
+pub(crate) fn over(seen: &impl Seen, cell: &[AtomicU64; 2], mine: u64) -> Entered {
+    let one = cell[0].load(Ordering::Acquire);
+    let other = cell[1].load(Ordering::Acquire);
+    if stands_for(one, mine) || stands_for(other, mine) {
+        return Entered::There;
+    }
+    if (one | other) & ATOMIC == 0 && seen.ordered(one) && seen.ordered(other) {
+        let goes = |word| word & WRITE == mine & WRITE || word == 0;
+        if goes(one) {
+            return commit([&cell[0], &cell[1]], [one, mine, other]);
+        }
+        if goes(other) {
+            return commit([&cell[1], &cell[0]], [other, mine, one]);
+        }
+    }
+    again(seen, cell, mine, false)
 }
 
 /// Publishes an access in the place of nothing, of a word of its own moment and kind, or of one that it makes up for,

@@ -13,8 +13,7 @@
 //! Checked by a model checker in `tests/model.rs` and against a brute-force oracle in `tests/shadow.rs`.
 
 use super::word::{
-    self, ATOMIC, SEALED, WRITE, conflict, covers, is_special, makes_up_for, outdoes, same_kind, same_slot,
-    same_slot_and_kind, slot, stands_for,
+    self, ATOMIC, SEALED, conflict, covers, is_special, makes_up_for, outdoes, same_kind, slot, stands_for,
 };
 use crate::sys::primitive::{AtomicU64, Ordering, fence_after_locked};
 
@@ -151,38 +150,6 @@ pub(crate) fn has_atomic(set: &[AtomicU64]) -> bool {
         let word = place.load(Ordering::Relaxed);
         word & ATOMIC != 0 && !is_special(word)
     })
-}
-
-/// What a look at the slot's own words of a set found.
-pub(crate) enum Own {
-    /// A word that stands for the access already.
-    Standing(u64),
-    /// The access can take the place of an earlier one of its kind, or join one of its moment: where that is, what it is
-    /// and what it becomes.
-    Again(usize, [u64; 2]),
-    Neither,
-}
-
-/// Looks for what the slot of `mine` has in a set.
-#[inline]
-pub(crate) fn own(set: &[AtomicU64], mine: u64) -> Own {
-    let mut found = Own::Neither;
-    for (at, place) in set.iter().enumerate() {
-        let word = place.load(Ordering::Acquire);
-        if !same_slot(word, mine) {
-            // A plain store over an atomic has more to do; a set that is being replaced has no place.
-            if is_special(word) || mine & (WRITE | ATOMIC) == WRITE && word & ATOMIC != 0 {
-                return Own::Neither;
-            }
-        } else if stands_for(word, mine) {
-            return Own::Standing(word);
-        } else if same_kind(word, mine) {
-            found = Own::Again(at, [word, word::with(word, mine)]);
-        } else if same_slot_and_kind(word, mine) && covers(mine, word) && matches!(found, Own::Neither) {
-            found = Own::Again(at, [word, mine]);
-        }
-    }
-    found
 }
 
 /// Puts `mine` in the place of `old`, if that is still there. It is to be judged then.

@@ -1,0 +1,88 @@
+//! The common way into a [block](super::block): in place of a word that makes room at once.
+//!
+//! As in [`super::set`]: first publish, then look at all others. A thread has mostly one word of each kind there, which
+//! its next access of that kind takes the place of or makes double. What is not so simple is left to `set`.
+
+use super::set::{Seen, put};
+use super::word::{
+    self, ATOMIC, WRITE, conflict, covers, is_special, outdoes, same_slot, same_slot_and_kind, stands_for,
+    with,
+};
+use crate::sys::primitive::{AtomicU64, Ordering};
+
+/// How an access came into a block, and as or by which word it is there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Came {
+    /// It was there already.
+    There(u64),
+    /// It is there, and is to be noted in the history.
+    Yes(u64),
+    /// It is there and is to be noted, and a word may race with it, or the block is being replaced: it is to be judged.
+    Met(u64),
+    /// That is not how it is: nothing was done.
+    No,
+}
+
+/// Where an access can go, the best first.
+#[derive(Clone, Copy, PartialEq, PartialOrd)]
+enum Room {
+    /// To its slot's word of its kind.
+    Own,
+    /// In the place of one that it makes up for.
+    Outdone,
+    Free,
+    Nowhere,
+}
+
+/// Publishes an access in a block's set and judges it there.
+#[inline(never)]
+pub(crate) fn enter(seen: &impl Seen, set: &[AtomicU64], mine: u64) -> Came {
+    let mut best = (Room::Nowhere, 0, 0, 0);
+    for (at, place) in set.iter().enumerate() {
+        let word = place.load(Ordering::Acquire);
+        // A set fills from its beginning, and a place does not become free again.
+        if word == 0 {
+            if best.0 > Room::Free {
+                best = (Room::Free, at, 0, mine);
+            }
+            break;
+        }
+        // A plain store over an atomic has more to do; a set that is being replaced has no place.
+        if is_special(word) || mine & (WRITE | ATOMIC) == WRITE && word & ATOMIC != 0 {
+            return Came::No;
+        }
+        let own = same_slot(word, mine);
+        if own && stands_for(word, mine) {
+            return Came::There(word);
+        }
+        let both = if own && same_slot_and_kind(word, mine) { with(word, mine) } else { 0 };
+        if both != 0 {
+            best = (Room::Own, at, word, both);
+            break;
+        }
+        if best.0 > Room::Outdone && covers(mine, word) && outdoes(mine, word) && (own || seen.ordered(word))
+        {
+            best = (Room::Outdone, at, word, mine);
+        }
+    }
+    let (room, at, old, new) = best;
+    if room == Room::Nowhere || !put(&set[at], old, new) {
+        return Came::No;
+    }
+    if set.iter().all(|place| harmless(seen, place.load(Ordering::SeqCst), mine)) {
+        Came::Yes(new)
+    } else {
+        Came::Met(new)
+    }
+}
+
+/// Whether a word of a set that is not being replaced does not race with an access that is in the set.
+#[inline(always)]
+fn harmless(seen: &impl Seen, word: u64, mine: u64) -> bool {
+    let unlike = |word| !conflict(word, mine) || seen.ordered(word);
+    !is_special(word)
+        && ((word | mine) & WRITE == 0
+            || same_slot(word, mine)
+            || unlike(word)
+            || unlike(word::later(word)) && unlike(word::earlier(word)))
+}
