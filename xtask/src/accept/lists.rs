@@ -266,9 +266,9 @@ const ONLINE: &[Line] = &[
     },
     Line {
         name: "bench",
-        says: "The bench over the kernels and over real programs, their races found while they run, side by side with native runs and \
-               clang 19's ThreadSanitizer.",
-        run: "cargo xtask bench --online && cargo xtask bench real --online",
+        says: "The bench over the kernels and over real programs, their races found while they run, side by side with native runs, \
+               clang 19's ThreadSanitizer, Helgrind and DRD, with 2 threads and with 4.",
+        run: "cargo xtask bench --online --valgrind --threads 2,4 && cargo xtask bench real --online --valgrind --threads 2,4",
         prints: &["geometric mean"],
         ..PLAIN
     },

@@ -17,6 +17,7 @@ mod std_text;
 mod table;
 mod tell;
 mod tools;
+mod valgrind;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -64,8 +65,9 @@ usage: cargo xtask bench [kernels] [OPTIONS]   our own kernels: native, TSan, de
   --deadheat PATH   the command under test (default: built here, in release mode)
   --output DIR      where to build, run and leave the results (default: target/bench, target/real)
   --timeout SECONDS bound on each single run (default 300)
-  --threads N       threads of each kernel or program (default 2)
+  --threads N,M     threads of each kernel or program (default 2); kernels and real take more than one number
   --online          kernels and real: deadheat finds races while the program runs, instead of recording it
+  --valgrind        kernels and real: Helgrind and DRD, too, on the native build; slow: over --timeout is told as such
 kernels:
   --off             also run with the hooks linked in but told to do nothing
 real:
