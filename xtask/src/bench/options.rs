@@ -9,7 +9,7 @@ use super::{Outcome, Stop};
 
 /// What is measured, and how.
 pub(crate) struct Options {
-    /// `kernels`, `gate`, `hunt`, `real`, `std` or `help`.
+    /// `kernels`, `gate`, `hunt`, `micro`, `real`, `std` or `help`.
     pub(crate) subject: String,
     /// Rounds of each comparison.
     pub(crate) pairs: usize,
