@@ -84,6 +84,29 @@ mod set;
 #[path = "../src/online/word.rs"]
 mod word;
 
+#[path = "../src/online/clock.rs"]
+mod clock;
+
+#[path = "../src/online/list.rs"]
+mod list;
+
+mod pool {
+    //! Where the clocks have their memory: here the test's own, which is not given back.
+
+    /// How many bytes [`take`] gives for `size`.
+    pub(crate) fn room(size: usize) -> usize {
+        size.next_power_of_two()
+    }
+
+    pub(crate) fn take(size: usize) -> *mut u8 {
+        Vec::leak(vec![0u64; size.div_ceil(8)]).as_mut_ptr().cast()
+    }
+
+    pub(crate) unsafe fn give(_: *mut u8, _: usize) {}
+}
+
+mod growing;
+
 mod cold {
     //! Where the included files look for the lock.
     pub(crate) use crate::lock;
@@ -95,11 +118,12 @@ use loom::cell::UnsafeCell;
 use loom::sync::atomic::{AtomicU64, Ordering};
 use loom::thread;
 
+use clock::Clock;
 use crowd::Came;
+use growing::{Cell, Knows, at};
 use lock::Lock;
-use pair::Entered;
 use park::Park;
-use set::{Not, Seen};
+use set::Not;
 use stripe::Stripe;
 use word::{ATOMIC, WRITE};
 
@@ -319,92 +343,6 @@ fn a_meeting_takes_two_or_the_time_is_over() {
     });
 }
 
-/// A cell that grows as `online::block` lets it: sealed, its words copied into a larger set, then linked.
-struct Cell {
-    pair: [AtomicU64; 2],
-    linked: AtomicU64,
-    large: [AtomicU64; 6],
-}
-
-/// A thread that knows what is up to `known` in the slots 1 and 2.
-struct Knows([u64; 2]);
-
-impl Seen for Knows {
-    fn ordered(&self, word: u64) -> bool {
-        let slot = (word::slot(word) as usize).checked_sub(1);
-        slot.is_none_or(|slot| self.0.get(slot).is_some_and(|&known| word::clock(word) <= known))
-    }
-}
-
-impl Cell {
-    fn holding(words: [u64; 2]) -> Cell {
-        Cell {
-            pair: words.map(AtomicU64::new),
-            linked: AtomicU64::new(0),
-            large: std::array::from_fn(|_| AtomicU64::new(0)),
-        }
-    }
-
-    /// The words that race with `mine`, which is in the cell afterwards.
-    fn enter(&self, mine: u64, seen: &Knows) -> Vec<u64> {
-        let mut races = Vec::new();
-        if self.linked.load(Ordering::SeqCst) == 0 {
-            let mut entered = pair::again(seen, &self.pair, mine, true);
-            if entered == Entered::No {
-                entered = pair::replace(seen, &self.pair, mine);
-            }
-            if entered <= Entered::Yes {
-                return races;
-            }
-        }
-        loop {
-            let set = if self.linked.load(Ordering::SeqCst) == 0 { &self.pair[..] } else { &self.large[..] };
-            match set::publish(set, mine, seen) {
-                Ok(_) => {}
-                Err(Not::Full) => {
-                    self.grow();
-                    continue;
-                }
-                Err(Not::Sealed) => {
-                    thread::yield_now();
-                    continue;
-                }
-            }
-            if set::look(set, mine, seen, |word| races.push(word)).is_ok() {
-                if set.len() > self.pair.len() {
-                    // As `block::hint`: the cell shows a copy.
-                    self.pair[1].store(mine, Ordering::Relaxed);
-                }
-                return races;
-            }
-            thread::yield_now();
-        }
-    }
-
-    fn grow(&self) {
-        let first = self.pair[0].load(Ordering::Acquire);
-        if word::is_special(first)
-            || self.pair[0]
-                .compare_exchange(first, word::SEALED, Ordering::SeqCst, Ordering::Relaxed)
-                .is_err()
-        {
-            return;
-        }
-        let mut kept = Vec::new();
-        set::each(first, &mut |word| kept.push(word));
-        set::seal(&self.pair[1..], |word| kept.push(word));
-        for (place, word) in self.large.iter().zip(kept) {
-            place.store(word, Ordering::Relaxed);
-        }
-        self.linked.store(1, Ordering::SeqCst);
-    }
-}
-
-/// The word of a thread's access at its clock 1, later ones at its clock 2.
-fn at(slot: u32, clock: u64, kind: u64, bytes: u64) -> u64 {
-    word::only(word::moment(slot, clock), bytes) | kind
-}
-
 /// Two threads, slots 1 and 2, access at once what neither knows of the other; `before` was there already and is known to
 /// both. One of them at least sees the other, and nobody sees a race with what is known.
 fn meet(before: [u64; 2], one: u64, other: u64) {
@@ -539,6 +477,32 @@ fn of_two_accesses_to_a_block_one_sees_the_other() {
             });
         }
     }
+}
+
+/// Two threads pass a lock's clock on: each releases what it knows into it and acquires what is in it. Who comes second knows
+/// all that the first knew, and the clock is whole whenever somebody has the lock.
+#[test]
+fn what_is_released_is_known_to_who_acquires_later() {
+    loom::model(|| {
+        let lock = Arc::new((Lock::new(), UnsafeCell::new(Clock::new())));
+        let other = Arc::clone(&lock);
+        let pass = |lock: &(Lock, UnsafeCell<Clock>), slot: u32| {
+            let mut known = Clock::new();
+            known.set(slot, 7);
+            lock.0.with(|| {
+                // SAFETY: under the lock; the checker proves that it is enough.
+                lock.1.with_mut(|clock| unsafe {
+                    known.join(&*clock);
+                    (*clock).join(&known);
+                });
+            });
+            [1, 2].map(|slot| known.get(slot))
+        };
+        let thread = thread::spawn(move || pass(&other, 2));
+        let mine = pass(&lock, 1);
+        let theirs = thread.join().expect("the thread ends");
+        assert!(matches!((mine, theirs), ([7, 0], [7, 7]) | ([7, 7], [0, 7])), "{mine:?} {theirs:?}");
+    });
 }
 
 #[test]

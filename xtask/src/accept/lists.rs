@@ -257,7 +257,7 @@ const ONLINE: &[Line] = &[
     },
     Line {
         name: "loom",
-        says: "The shadow's sets, the blocks and the runtime's locks under a model checker: every interleaving of a few threads; the \
+        says: "The shadow's sets, the clocks and the runtime's locks under a model checker: every interleaving of a few threads; the \
                sets beside a brute force that forgets nothing.",
         run: "cargo test --release -p deadheat-runtime --test model --test shadow",
         prints: &["test result: ok"],
@@ -265,10 +265,47 @@ const ONLINE: &[Line] = &[
         ..PLAIN
     },
     Line {
+        name: "miri",
+        says: "The runtime's locks, sets, clocks and memory with threads that run, under Miri, in eight schedules \
+               (docs/checking.md says what else there is and why it is not run so).",
+        run: "cargo +nightly miri --version 2>/dev/null || { echo 'skipped: needs miri (rustup component add miri rust-src \
+              --toolchain nightly)'; exit 0; }; \
+              MIRIFLAGS='-Zmiri-permissive-provenance -Zmiri-ignore-leaks -Zmiri-many-seeds=0..8' \
+              cargo +nightly miri test -p deadheat-runtime --test threads",
+        keeps: &["     Running ", "test ", "skipped"],
+        seed: Some("0 to 7, Miri's"),
+        ..PLAIN
+    },
+    Line {
+        name: "tsan",
+        says: "The same under clang's ThreadSanitizer, and the sets' brute force; the standard library is built with it.",
+        run: "[ -d \"$(rustc +nightly --print sysroot 2>/dev/null)/lib/rustlib/src\" ] || { echo 'skipped: needs rust-src (rustup \
+              component add rust-src --toolchain nightly)'; exit 0; }; \
+              RUSTFLAGS=-Zsanitizer=thread cargo +nightly test -Zbuild-std --target x86_64-unknown-linux-gnu \
+              -p deadheat-runtime --test threads --test shadow",
+        keeps: &["     Running ", "test ", "skipped"],
+        ..PLAIN
+    },
+    Line {
+        name: "micro",
+        says: "What single operations cost, in instructions and in time, beside clang 19's ThreadSanitizer.",
+        run: "cargo xtask bench micro",
+        prints: &["function entry and exit"],
+        ..PLAIN
+    },
+    Line {
+        name: "machine",
+        says: "The machine code of the hot hooks: no call but tail calls, no stack frame on the common path.",
+        run: "cargo test --release -p deadheat --test machine",
+        prints: &["test of_the_hot_hooks_calls_nothing_and_has_no_frame ... ok"],
+        keeps: &["     Running ", "test "],
+        ..PLAIN
+    },
+    Line {
         name: "bench",
-        says: "The bench over the kernels and over real programs, their races found while they run, side by side with native runs and \
-               clang 19's ThreadSanitizer.",
-        run: "cargo xtask bench --online && cargo xtask bench real --online",
+        says: "The bench over the kernels and over real programs, their races found while they run, side by side with native runs, \
+               clang 19's ThreadSanitizer, Helgrind and DRD, with 2 threads and with 4.",
+        run: "cargo xtask bench --online --valgrind --threads 2,4 && cargo xtask bench real --online --valgrind --threads 2,4",
         prints: &["geometric mean"],
         ..PLAIN
     },

@@ -18,7 +18,7 @@ use crate::tidy::root;
 use lists::{LISTS, Line};
 
 /// Lines of a command's output that are kept.
-const KEPT_LINES: usize = 80;
+const KEPT_LINES: usize = 200;
 
 /// Where one run of the chore works; nothing of it remains.
 struct Place {

@@ -1,4 +1,5 @@
-//! One program three ways, in turns: natively, under TSan, recorded by deadheat; then its judgement.
+//! One program three ways, in turns: natively, under TSan, recorded by deadheat; then its judgement. If asked for, two
+//! further ways: natively under Helgrind and under DRD.
 
 use std::ffi::OsString;
 use std::fs;
@@ -11,6 +12,7 @@ use super::measure::{Cost, Run};
 use super::recording::{Content, RACES, Recording, races_in};
 use super::statistic::Quartiles;
 use super::tools::{Tools, words};
+use super::valgrind::{Tool, Watched};
 use super::{Outcome, Stop};
 
 /// How a program was built.
@@ -59,6 +61,8 @@ pub(crate) fn whole(output: &[u8]) -> Vec<u8> {
 pub(crate) struct Subject {
     /// What it is called in the tables; also part of file names.
     pub(crate) name: String,
+    /// Threads that it is told to use.
+    pub(crate) threads: usize,
     /// The program and its arguments, the same for each build; run in the build's folder.
     pub(crate) words: Vec<OsString>,
     /// The folder that holds one folder for each build.
@@ -67,6 +71,15 @@ pub(crate) struct Subject {
     pub(crate) output: String,
     /// What the output has to be.
     pub(crate) right: Right,
+}
+
+/// One of the ways that take turns.
+#[derive(Clone, Copy)]
+enum Way {
+    /// A build of its own.
+    Built(Build),
+    /// The native build under this one of [`Tool::ALL`].
+    Watched(usize),
 }
 
 /// How it is done.
@@ -80,6 +93,8 @@ pub(crate) struct Manner {
     pub(crate) off: bool,
     /// Let deadheat find races while the program runs, instead of recording it.
     pub(crate) online: bool,
+    /// Also run the native build under Valgrind's tools.
+    pub(crate) valgrind: bool,
 }
 
 /// What was measured, one element a round.
@@ -87,6 +102,8 @@ pub(crate) struct Manner {
 pub(crate) struct Comparison {
     /// What it is called.
     pub(crate) name: String,
+    /// Threads that it was told to use.
+    pub(crate) threads: usize,
     /// Native runs.
     pub(crate) native: Vec<Cost>,
     /// Runs under TSan.
@@ -95,6 +112,8 @@ pub(crate) struct Comparison {
     pub(crate) record: Vec<Cost>,
     /// Runs with hooks that only return, if asked for.
     pub(crate) off: Vec<Cost>,
+    /// Native runs under each of Valgrind's tools ([`Tool::ALL`]), if asked for.
+    pub(crate) watched: Vec<Watched>,
     /// Judging each recording.
     pub(crate) analysis: Vec<Cost>,
     /// What each recording holds.
@@ -108,24 +127,40 @@ pub(crate) struct Comparison {
 impl Subject {
     /// Measures it. The builds take turns and take turns in being first.
     pub(crate) fn compare(&self, tools: &Tools, manner: Manner) -> Outcome<Comparison> {
-        let mut comparison = Comparison { name: self.name.clone(), ..Comparison::default() };
+        let mut comparison =
+            Comparison { name: self.name.clone(), threads: self.threads, ..Comparison::default() };
+        let mut ways: Vec<Way> = Build::ALL.map(Way::Built).to_vec();
+        if manner.valgrind {
+            ways.extend((0..Tool::ALL.len()).map(Way::Watched));
+            comparison.watched = Tool::ALL.iter().map(|_| Watched::default()).collect();
+        }
         for round in 0..manner.pairs {
-            for turn in 0..Build::ALL.len() {
-                match Build::ALL[(round + turn) % Build::ALL.len()] {
-                    Build::Native => {
+            let mut outputs = Vec::new();
+            for turn in 0..ways.len() {
+                match ways[(round + turn) % ways.len()] {
+                    Way::Built(Build::Native) => {
                         let run = self.run(Build::Native, Vec::new(), manner);
                         comparison.native.push(run.expect(&[0])?);
                     }
-                    Build::Tsan => self.sanitized(&mut comparison, manner)?,
-                    Build::Deadheat if manner.online => self.detected(&mut comparison, tools, manner)?,
-                    Build::Deadheat => self.recorded(&mut comparison, tools, manner)?,
+                    Way::Built(Build::Tsan) => self.sanitized(&mut comparison, manner)?,
+                    Way::Built(Build::Deadheat) if manner.online => {
+                        self.detected(&mut comparison, tools, manner)?;
+                    }
+                    Way::Built(Build::Deadheat) => self.recorded(&mut comparison, tools, manner)?,
+                    Way::Watched(tool) => {
+                        outputs.extend(self.watched(
+                            Tool::ALL[tool],
+                            &mut comparison.watched[tool],
+                            manner,
+                        )?);
+                    }
                 }
             }
             if manner.off {
                 let run = self.run(Build::Deadheat, Vec::new(), manner).with("DEADHEAT_WIRE", "1;mode=off");
                 comparison.off.push(run.expect(&[0])?);
             }
-            self.check_outputs()?;
+            self.check_outputs(&outputs)?;
         }
         Ok(comparison)
     }
@@ -168,7 +203,8 @@ impl Subject {
         Ok(())
     }
 
-    fn run(&self, build: Build, before: Vec<OsString>, manner: Manner) -> Run {
+    /// A run of one build, with these words before the program's own.
+    pub(crate) fn run(&self, build: Build, before: Vec<OsString>, manner: Manner) -> Run {
         let folder = self.folder.join(build.name());
         let mut line = before;
         line.extend(self.words.iter().cloned());
@@ -182,22 +218,24 @@ impl Subject {
         }
     }
 
-    fn check_outputs(&self) -> Outcome<()> {
-        let read = |build: Build| {
-            let path = self.folder.join(build.name()).join(&self.output);
+    /// Fails unless each build's output is right, and those of the native build that have these names.
+    fn check_outputs(&self, watched: &[String]) -> Outcome<()> {
+        let read = |build: Build, output: &str| {
+            let path = self.folder.join(build.name()).join(output);
             fs::read(&path).map_err(|e| Stop::failed(format!("cannot read {}: {e}", path.display())))
         };
         let (wanted, part): (Vec<u8>, Part) = match &self.right {
-            Right::Native(part) => (part(&read(Build::Native)?), *part),
+            Right::Native(part) => (part(&read(Build::Native, &self.output)?), *part),
             Right::File(path) => {
                 let content = fs::read(path);
                 (content.map_err(|e| Stop::failed(format!("cannot read {}: {e}", path.display())))?, whole)
             }
         };
-        for build in Build::ALL {
-            if part(&read(build)?) != wanted {
+        let watched = watched.iter().map(|output| (Build::Native, output));
+        for (build, output) in Build::ALL.map(|build| (build, &self.output)).into_iter().chain(watched) {
+            if part(&read(build, output)?) != wanted {
                 return Err(Stop::failed(format!(
-                    "{}: the {} build's result is wrong",
+                    "{}: the {} build's result, {output}, is wrong",
                     self.name,
                     build.name()
                 )));
@@ -212,6 +250,11 @@ impl Run {
         self.environment.push((name, Some(value.into())));
         self
     }
+}
+
+/// Measurements as JSON.
+pub(crate) fn costs(list: &[Cost]) -> Vec<Value> {
+    list.iter().map(|c| json!({"cpu": c.cpu, "elapsed": c.elapsed, "peak_kib": c.peak})).collect()
 }
 
 /// One figure of every run.
@@ -230,6 +273,11 @@ impl Comparison {
         Quartiles::of_ratios(each(above, |cost| cost.elapsed), each(below, |cost| cost.elapsed))
     }
 
+    /// Peak memory of one kind of run against another's, round by round.
+    pub(crate) fn peak_ratio(above: &[Cost], below: &[Cost]) -> Quartiles {
+        Quartiles::of_ratios(each(above, |cost| cost.peak), each(below, |cost| cost.peak))
+    }
+
     /// What the recordings hold: the one with the most bytes an access.
     pub(crate) fn content(&self) -> Content {
         let worst = |a: &&Content, b: &&Content| a.bytes_per_access().total_cmp(&b.bytes_per_access());
@@ -244,15 +292,14 @@ impl Comparison {
 
     /// Everything as JSON.
     pub(crate) fn json(&self) -> Value {
-        let costs = |list: &[Cost]| -> Vec<Value> {
-            list.iter().map(|c| json!({"cpu": c.cpu, "elapsed": c.elapsed, "peak_kib": c.peak})).collect()
-        };
         json!({
             "name": self.name,
+            "threads": self.threads,
             "native": costs(&self.native),
             "tsan": costs(&self.tsan),
             "record": costs(&self.record),
             "off": costs(&self.off),
+            "watched": self.watched.iter().map(Watched::json).collect::<Vec<_>>(),
             "analysis": costs(&self.analysis),
             "contents": self.contents.iter().map(|content| content.json()).collect::<Vec<_>>(),
             "tsan_races": self.tsan_races,

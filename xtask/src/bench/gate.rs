@@ -66,7 +66,7 @@ fn compile(tools: &Tools, source: &Path, hooks: &Path, folder: &Path) -> Outcome
 fn compare(options: &Options, folder: &Path, name: &str) -> Outcome<(Quartiles, Quartiles, Quartiles)> {
     let trace = folder.join(format!("{name}.run"));
     let run = |program: String, wire: Option<std::ffi::OsString>| Run {
-        words: tools::words(&[format!("./{program}"), options.threads.to_string()]),
+        words: tools::words(&[format!("./{program}"), options.threads[0].to_string()]),
         environment: vec![(wire::ENV, wire)],
         folder: folder.to_owned(),
         output: folder.join(format!("{program}.out")),

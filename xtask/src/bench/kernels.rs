@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::compare::{Build, Comparison, Manner, Right, Subject, whole};
+use super::compare::{Build, Comparison, Right, Subject, whole};
 use super::options::Options;
 use super::tools::{self, Tools, make_folder, root};
-use super::{Outcome, Stop, tell};
+use super::{Outcome, Stop, tell, valgrind};
 
 /// Builds and measures the kernels that were asked for, and prints the tables.
 pub(crate) fn run(options: &Options) -> Outcome<()> {
@@ -14,6 +14,9 @@ pub(crate) fn run(options: &Options) -> Outcome<()> {
     let folder = options.output.clone().unwrap_or_else(|| root().join("target/bench"));
     make_folder(&folder)?;
     let folder = std::path::absolute(&folder).unwrap_or(folder);
+    if options.valgrind {
+        valgrind::check()?;
+    }
     let provenance = tools.provenance(options);
     let sources = sources(options)?;
     for source in &sources {
@@ -21,29 +24,25 @@ pub(crate) fn run(options: &Options) -> Outcome<()> {
             compile(&tools, source, build, &folder)?;
         }
     }
-    let manner =
-        Manner { pairs: options.pairs, timeout: options.timeout, off: options.off, online: options.online };
     let mut comparisons: Vec<Comparison> = Vec::new();
     for source in &sources {
         let name = name_of(source);
         eprintln!("bench: {name}");
-        let program = format!("./{name}");
-        let subject = Subject {
-            words: tools::words(&[program, options.threads.to_string()]),
-            folder: folder.clone(),
-            output: format!("{name}.out"),
-            right: Right::Native(whole),
-            name,
-        };
-        comparisons.push(subject.compare(&tools, manner)?);
+        for &threads in &options.threads {
+            let subject = Subject {
+                words: tools::words(&[format!("./{name}"), threads.to_string()]),
+                folder: folder.clone(),
+                output: format!("{name}.out"),
+                right: Right::Native(whole),
+                name: name.clone(),
+                threads,
+            };
+            comparisons.push(subject.compare(&tools, options.manner())?);
+        }
     }
     tools::write(&folder.join("kernels.json"), tell::json(&comparisons, provenance.clone()))?;
     println!("{}", tools::paragraph(&provenance));
-    println!("{}", tell::costs(&comparisons));
-    println!("{}", if options.online { tell::races(&comparisons) } else { tell::contents(&comparisons) });
-    if options.off {
-        println!("{}", tell::off(&comparisons));
-    }
+    tell::print(comparisons, options.manner());
     Ok(())
 }
 
@@ -85,7 +84,7 @@ fn compile(tools: &Tools, source: &Path, build: Build, folder: &Path) -> Outcome
     }
     let folder = folder.join(build.name());
     make_folder(&folder)?;
-    command.arg(if plus { "-std=c++17" } else { "-std=gnu11" }).args(["-O2", "-g", "-pthread", "-o"]);
+    command.arg(if plus { "-std=c++17" } else { "-std=gnu11" }).args(["-O2", tools::LINES, "-pthread", "-o"]);
     command.arg(folder.join(name_of(source))).arg(source);
     let output = command
         .stdin(Stdio::null())

@@ -77,6 +77,11 @@ impl Run {
     /// Runs it and insists on one of these exit codes.
     pub(crate) fn expect(&self, codes: &[i32]) -> Outcome<Cost> {
         let cost = self.measure()?;
+        self.ended(cost, codes)
+    }
+
+    /// Insists that a run ended with one of these exit codes.
+    pub(crate) fn ended(&self, cost: Cost, codes: &[i32]) -> Outcome<Cost> {
         if codes.contains(&cost.code) {
             return Ok(cost);
         }

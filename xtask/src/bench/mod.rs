@@ -9,6 +9,7 @@ mod gate;
 mod hunt;
 mod kernels;
 mod measure;
+mod micro;
 mod options;
 mod real;
 mod recording;
@@ -17,6 +18,7 @@ mod std_text;
 mod table;
 mod tell;
 mod tools;
+mod valgrind;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -55,17 +57,19 @@ const USAGE: &str = "\
 usage: cargo xtask bench [kernels] [OPTIONS]   our own kernels: native, TSan, deadheat
        cargo xtask bench real [OPTIONS]        pigz, pbzip2, xz, zstd, leveldb from source packages
        cargo xtask bench gate [OPTIONS]        our kernels provoked with nothing hit, beside hooks that only return
+       cargo xtask bench micro [OPTIONS]       single operations: instructions, under callgrind, and time
        cargo xtask bench hunt [OPTIONS]        the racy programs of spec/hunts, hunted in several ways
        cargo xtask bench std [OPTIONS]         `hb` on a large STD text, beside RAPID
 
   --pairs N         rounds of each comparison (default 7)
-  --only A,B        only the kernels or programs of these names
+  --only A,B        only the kernels, programs or operations of these names
   --cc NAME         compiler of everything that is built: clang-19 (default) or gcc
   --deadheat PATH   the command under test (default: built here, in release mode)
-  --output DIR      where to build, run and leave the results (default: target/bench, target/real)
+  --output DIR      where to build, run and leave the results (default: target/bench, target/real, target/micro)
   --timeout SECONDS bound on each single run (default 300)
-  --threads N       threads of each kernel or program (default 2)
+  --threads N,M     threads of each kernel or program (default 2); kernels and real take more than one number
   --online          kernels and real: deadheat finds races while the program runs, instead of recording it
+  --valgrind        kernels and real: Helgrind and DRD, too, on the native build; slow: over --timeout is told as such
 kernels:
   --off             also run with the hooks linked in but told to do nothing
 real:
@@ -105,6 +109,7 @@ fn dispatch(options: Options) -> Outcome<()> {
         "kernels" => kernels::run(&options),
         "gate" => gate::run(&options),
         "hunt" => hunt::run(&options),
+        "micro" => micro::run(&options),
         "real" => real::run(&options),
         "std" => std_text::run(&options),
         other => Err(Stop::usage(format!("no bench is called {other}\n{USAGE}"))),

@@ -4,11 +4,12 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::compare::Manner;
 use super::{Outcome, Stop};
 
 /// What is measured, and how.
 pub(crate) struct Options {
-    /// `kernels`, `gate`, `hunt`, `real`, `std` or `help`.
+    /// `kernels`, `gate`, `hunt`, `micro`, `real`, `std` or `help`.
     pub(crate) subject: String,
     /// Rounds of each comparison.
     pub(crate) pairs: usize,
@@ -22,12 +23,14 @@ pub(crate) struct Options {
     pub(crate) output: Option<PathBuf>,
     /// Bound on a single run.
     pub(crate) timeout: Duration,
-    /// Threads of each program.
-    pub(crate) threads: usize,
+    /// Threads of each program; kernels and real programs are measured with each of these numbers.
+    pub(crate) threads: Vec<usize>,
     /// Also measure hooks that only return.
     pub(crate) off: bool,
     /// Let deadheat find races while the program runs, instead of recording it.
     pub(crate) online: bool,
+    /// Also measure Helgrind and DRD.
+    pub(crate) valgrind: bool,
     /// Hunt real programs instead of measuring them.
     pub(crate) hunt: bool,
     /// Compare what real programs find by themselves with their recordings instead of measuring.
@@ -59,9 +62,10 @@ impl Options {
             deadheat: None,
             output: None,
             timeout: Duration::from_secs(300),
-            threads: 2,
+            threads: vec![2],
             off: false,
             online: false,
+            valgrind: false,
             hunt: false,
             same: false,
             budget: "10m".to_owned(),
@@ -79,6 +83,7 @@ impl Options {
                 "-h" | "--help" => options.subject = "help".to_owned(),
                 "--off" => options.off = true,
                 "--online" => options.online = true,
+                "--valgrind" => options.valgrind = true,
                 "--hunt" => options.hunt = true,
                 "--same" => options.same = true,
                 option if option.starts_with("--") => {
@@ -96,7 +101,9 @@ impl Options {
     fn set(&mut self, option: &str, value: String) -> Outcome<()> {
         match option {
             "--pairs" => self.pairs = number(option, &value)?,
-            "--threads" => self.threads = number(option, &value)?,
+            "--threads" => {
+                self.threads = value.split(',').map(|one| number(option, one)).collect::<Outcome<_>>()?;
+            }
             "--timeout" => self.timeout = Duration::from_secs(number(option, &value)? as u64),
             "--megabytes" => self.megabytes = number(option, &value)?,
             "--events" => self.events = number(option, &value)?,
@@ -117,6 +124,12 @@ impl Options {
     /// Whether this kernel or program is to be measured.
     pub(crate) fn wants(&self, name: &str) -> bool {
         self.only.is_empty() || self.only.iter().any(|only| only == name)
+    }
+
+    /// How the programs are compared.
+    pub(crate) fn manner(&self) -> Manner {
+        let Options { pairs, timeout, off, online, valgrind, .. } = *self;
+        Manner { pairs, timeout, off, online, valgrind }
     }
 
     /// The C++ compiler that belongs to the C compiler.
@@ -151,9 +164,18 @@ mod tests {
         assert_eq!((options.subject.as_str(), options.pairs), ("real", 3));
         assert!(options.wants("xz") && !options.wants("pigz"));
         assert_eq!(options.cxx(), "g++");
-        for wrong in [&["--pairs", "0"][..], &["--pairs"], &["--speed", "9"], &["real", "std"]] {
+        assert_eq!(options.threads, [2]);
+        for wrong in
+            [&["--pairs", "0"][..], &["--pairs"], &["--speed", "9"], &["real", "std"], &["--threads", "2,0"]]
+        {
             assert_eq!(parse(wrong).err().map(|stop| stop.code), Some(2), "{wrong:?}");
         }
+    }
+
+    #[test]
+    fn several_numbers_of_threads_are_read() {
+        let Ok(options) = parse(&["--threads", "2,4", "--valgrind"]) else { panic!("well formed") };
+        assert_eq!((options.threads.as_slice(), options.manner().valgrind), (&[2, 4][..], true));
     }
 
     #[test]

@@ -2,12 +2,29 @@
 
 use serde_json::Value;
 
-use super::compare::{Comparison, each};
+use super::compare::{Comparison, Manner, each};
 use super::statistic::{Quartiles, geometric_mean};
 use super::table::{Table, mebibytes, millions, short, spread};
+use super::valgrind;
+
+/// Prints the tables, those of each number of threads by themselves.
+pub(crate) fn print(mut comparisons: Vec<Comparison>, manner: Manner) {
+    comparisons.sort_by_key(|comparison| comparison.threads);
+    for group in comparisons.chunk_by(|a, b| a.threads == b.threads) {
+        println!("{} threads:\n", group[0].threads);
+        println!("{}", costs(group));
+        if manner.valgrind {
+            println!("{}", valgrind::table(group));
+        }
+        println!("{}", if manner.online { races(group) } else { contents(group) });
+        if manner.off {
+            println!("{}", off(group));
+        }
+    }
+}
 
 /// Time and memory of each way to run.
-pub(crate) fn costs(comparisons: &[Comparison]) -> String {
+fn costs(comparisons: &[Comparison]) -> String {
     let mut table = Table::new(&[
         "program",
         "native, CPU s",
@@ -16,14 +33,16 @@ pub(crate) fn costs(comparisons: &[Comparison]) -> String {
         "deadheat / TSan, CPU",
         "deadheat / TSan, elapsed",
         "peak MiB: native, TSan, deadheat",
+        "deadheat / TSan, peak",
     ]);
-    let mut means = [const { Vec::new() }; 4];
+    let mut means = [const { Vec::new() }; 5];
     for c in comparisons {
         let ratios = [
             Comparison::cpu_ratio(&c.tsan, &c.native),
             Comparison::cpu_ratio(&c.record, &c.native),
             Comparison::cpu_ratio(&c.record, &c.tsan),
             Comparison::elapsed_ratio(&c.record, &c.tsan),
+            Comparison::peak_ratio(&c.record, &c.tsan),
         ];
         for (mean, ratio) in means.iter_mut().zip(ratios) {
             mean.push(ratio.median);
@@ -32,19 +51,21 @@ pub(crate) fn costs(comparisons: &[Comparison]) -> String {
         let peaks = [&c.native, &c.tsan, &c.record]
             .map(|costs| mebibytes(Quartiles::of(each(costs, |cost| cost.peak)).median));
         let mut row = vec![c.name.clone(), short(native)];
-        row.extend(ratios.map(spread));
-        row.push(peaks.join(", "));
+        let [times @ .., peak] = ratios.map(spread);
+        row.extend(times);
+        row.extend([peaks.join(", "), peak]);
         table.row(row);
     }
     let mut row = vec!["geometric mean".to_owned(), String::new()];
     row.extend(means.iter().map(|ratios| format!("**{}**", short(geometric_mean(ratios)))));
-    row.push(String::new());
+    // Absolute memory has no mean; the ratio after it has.
+    row.insert(row.len() - 1, String::new());
     table.row(row);
     table.markdown()
 }
 
 /// What was found by tools that look while the program runs.
-pub(crate) fn races(comparisons: &[Comparison]) -> String {
+fn races(comparisons: &[Comparison]) -> String {
     let mut table = Table::new(&["program", "races: TSan, deadheat"]);
     for c in comparisons {
         table.row(vec![c.name.clone(), format!("{}, {}", c.tsan_races, c.races)]);
@@ -53,7 +74,7 @@ pub(crate) fn races(comparisons: &[Comparison]) -> String {
 }
 
 /// What was recorded and found, and what judging it costs.
-pub(crate) fn contents(comparisons: &[Comparison]) -> String {
+fn contents(comparisons: &[Comparison]) -> String {
     let mut table = Table::new(&[
         "program",
         "accesses, M",
@@ -81,7 +102,7 @@ pub(crate) fn contents(comparisons: &[Comparison]) -> String {
 }
 
 /// What hooks cost that only return.
-pub(crate) fn off(comparisons: &[Comparison]) -> String {
+fn off(comparisons: &[Comparison]) -> String {
     let mut table = Table::new(&["program", "hooks off / native, CPU", "hooks off / native, elapsed"]);
     for c in comparisons {
         let (cpu, elapsed) =

@@ -8,7 +8,10 @@ use std::process::{Command, Stdio};
 use serde_json::{Value, json};
 
 use super::options::Options;
-use super::{Outcome, Stop};
+use super::{Outcome, Stop, valgrind};
+
+/// Line tables in all builds alike, in the newest form that Valgrind 3.19 can read.
+pub(crate) const LINES: &str = "-gdwarf-4";
 
 /// What the benches call.
 pub(crate) struct Tools {
@@ -61,6 +64,7 @@ impl Tools {
             "load": fs::read_to_string("/proc/loadavg").ok().map(|text| text.trim().to_owned()),
             "pairs": options.pairs,
             "threads": options.threads,
+            "valgrind": options.valgrind.then(valgrind::version),
         })
     }
 }
@@ -71,9 +75,11 @@ pub(crate) fn paragraph(provenance: &Value) -> String {
         Value::String(text) => text.clone(),
         other => other.to_string(),
     };
+    let threads = provenance["threads"].as_array().into_iter().flatten();
+    let threads: Vec<String> = threads.map(Value::to_string).collect();
     format!(
         "Commit {}, {}; {} × {}, {} of memory, {}; {}; load at the start {}. \
-         {} rounds, {} threads.\n",
+         {} rounds, {} threads{}.\n",
         text("commit"),
         text("date"),
         text("processors"),
@@ -83,7 +89,8 @@ pub(crate) fn paragraph(provenance: &Value) -> String {
         text("compiler"),
         text("load"),
         text("pairs"),
-        text("threads"),
+        threads.join(" and "),
+        provenance["valgrind"].as_str().map_or_else(String::new, |version| format!("; {version}")),
     )
 }
 

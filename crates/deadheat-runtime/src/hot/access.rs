@@ -17,11 +17,11 @@ use crate::online::beside;
 ///
 /// # Safety
 /// Called by a hook, on the accessing thread.
-#[inline(always)]
 pub(crate) unsafe extern "C" fn on_access<const KIND: u16>(address: usize, pc: usize) {
-    let Some(thread) = thread::current() else { return };
+    // SAFETY: passed on.
+    let Some(thread) = thread::known() else { return unsafe { on_unknown_access::<KIND>(address, pc) } };
     let key = Key::new(pc as u64, Kind(KIND));
-    // SAFETY: `current` gives the calling thread's own state.
+    // SAFETY: `known` gives the calling thread's own state.
     unsafe {
         let state = &mut *thread;
         if state.busy != 0 {
@@ -46,14 +46,25 @@ pub(crate) unsafe extern "C" fn on_access<const KIND: u16>(address: usize, pc: u
     }
 }
 
+/// As [`on_access`], by a thread that is not known yet, which is attached, or one that is not watched. The common way has no
+/// call but at its end, hence no frame.
+#[cold]
+#[inline(never)]
+unsafe extern "C" fn on_unknown_access<const KIND: u16>(address: usize, pc: usize) {
+    if thread::current().is_some() {
+        // SAFETY: passed on.
+        unsafe { on_access::<KIND>(address, pc) };
+    }
+}
+
 /// A function was entered; it was called from before `call`, and its stack pointer is `stack`.
 ///
 /// # Safety
 /// Called by the entry hook.
-#[inline(always)]
 pub(crate) unsafe extern "C" fn on_entry(call: usize, stack: usize) {
-    let Some(thread) = thread::current() else { return };
-    // SAFETY: `current` gives the calling thread's own state; `top` is within its frames.
+    // SAFETY: passed on.
+    let Some(thread) = thread::known() else { return unsafe { on_unknown_entry(call, stack) } };
+    // SAFETY: `known` gives the calling thread's own state; `top` is within its frames.
     unsafe {
         let state = &mut *thread;
         let frame = state.top;
@@ -72,14 +83,25 @@ pub(crate) unsafe extern "C" fn on_entry(call: usize, stack: usize) {
     }
 }
 
+/// As [`on_entry`], by a thread that is not known yet, which is attached, or one that is not watched. The common way has no
+/// call but at its end, hence no frame.
+#[cold]
+#[inline(never)]
+unsafe extern "C" fn on_unknown_entry(call: usize, stack: usize) {
+    if thread::current().is_some() {
+        // SAFETY: passed on.
+        unsafe { on_entry(call, stack) };
+    }
+}
+
 /// The innermost function is left.
 ///
 /// # Safety
 /// Called by the exit hook.
-#[inline(always)]
 pub(crate) unsafe extern "C" fn on_exit() {
-    let Some(thread) = thread::current() else { return };
-    // SAFETY: `current` gives the calling thread's own state.
+    // SAFETY: passed on.
+    let Some(thread) = thread::known() else { return unsafe { on_unknown_exit() } };
+    // SAFETY: `known` gives the calling thread's own state.
     unsafe {
         let state = &mut *thread;
         if state.too_deep != 0 {
@@ -90,6 +112,17 @@ pub(crate) unsafe extern "C" fn on_exit() {
             return;
         }
         leave_to(state, state.top.sub(1));
+    }
+}
+
+/// As [`on_exit`], by a thread that is not known yet, which is attached, or one that is not watched. The common way has no
+/// call but at its end, hence no frame.
+#[cold]
+#[inline(never)]
+unsafe extern "C" fn on_unknown_exit() {
+    if thread::current().is_some() {
+        // SAFETY: passed on.
+        unsafe { on_exit() };
     }
 }
 

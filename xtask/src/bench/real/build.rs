@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use crate::bench::compare::Build;
 use crate::bench::measure::create;
-use crate::bench::tools::{Tools, first_line, make_folder, write};
+use crate::bench::tools::{LINES, Tools, first_line, make_folder, write};
 use crate::bench::{Outcome, Stop};
 
 use super::program::Program;
@@ -81,7 +81,7 @@ fn manner(program: &Program, tools: &Tools, build: Build) -> String {
     let Tools { deadheat, cc, cxx } = tools;
     let ours =
         fs::metadata(deadheat).and_then(|data| data.modified()).ok().filter(|_| build == Build::Deadheat);
-    format!("{:?} {:?} {cc} {cxx} {ours:?}\n", program.build, program.flags)
+    format!("{:?} {LINES} {:?} {cc} {cxx} {ours:?}\n", program.build, program.flags)
 }
 
 fn step(program: &Program, tools: &Tools, build: Build, words: &[&str], folder: &Path) -> Outcome<()> {
@@ -100,7 +100,7 @@ fn step(program: &Program, tools: &Tools, build: Build, words: &[&str], folder: 
             command
         }
     };
-    let flags = format!("-O2 -g {}", program.flags);
+    let flags = format!("-O2 {LINES} {}", program.flags);
     command.env("CFLAGS", flags.trim()).env("CXXFLAGS", flags.trim()).env_remove("DEADHEAT_WIRE");
     let log = folder.join(format!("build-{}.log", words[0].trim_start_matches("./")));
     let (output, errors) = (create(&log)?, create(&log.with_extension("errors"))?);

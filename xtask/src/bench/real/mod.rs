@@ -16,7 +16,7 @@ use super::compare::{Comparison, Manner, Subject};
 use super::options::Options;
 use super::table::Table;
 use super::tools::{self, Tools, make_folder, root};
-use super::{Outcome, Stop, tell};
+use super::{Outcome, Stop, tell, valgrind};
 
 use program::{PROGRAMS, Program};
 
@@ -32,6 +32,9 @@ pub(crate) fn run(options: &Options) -> Outcome<()> {
     let folder = options.output.clone().unwrap_or_else(|| root().join("target/real"));
     make_folder(&folder)?;
     let folder = std::path::absolute(&folder).unwrap_or(folder);
+    if options.valgrind {
+        valgrind::check()?;
+    }
     let provenance = tools.provenance(options);
     let wanted: Vec<&Program> = PROGRAMS.iter().filter(|program| options.wants(program.name)).collect();
     if wanted.is_empty() {
@@ -53,26 +56,27 @@ pub(crate) fn run(options: &Options) -> Outcome<()> {
     tools::write(&folder.join("real.json"), tell::json(&comparisons, provenance.clone()))?;
     println!("{}", tools::paragraph(&provenance));
     println!("{}", versions.markdown());
-    println!("{}", tell::costs(&comparisons));
-    println!("{}", if options.online { tell::races(&comparisons) } else { tell::contents(&comparisons) });
+    tell::print(comparisons, Manner { off: false, ..options.manner() });
     Ok(())
 }
 
 fn measure(program: &Program, options: &Options, tools: &Tools, place: &Path) -> Outcome<Vec<Comparison>> {
-    let manner =
-        Manner { pairs: options.pairs, timeout: options.timeout, off: false, online: options.online };
+    let manner = Manner { off: false, ..options.manner() };
     let input = place.join("input");
     if let Some(size) = (options.megabytes << 20).checked_div(program.share) {
         tools::write(&input, input::generated(size))?;
     }
-    let threads = options.threads.to_string();
     let mut comparisons = Vec::new();
-    for step in program.steps {
-        let fill =
-            |word: &&str| word.replace("{input}", &input.to_string_lossy()).replace("{threads}", &threads);
+    let steps =
+        options.threads.iter().flat_map(|&threads| program.steps.iter().map(move |step| (threads, step)));
+    for (threads, step) in steps {
+        let fill = |word: &&str| {
+            word.replace("{input}", &input.to_string_lossy()).replace("{threads}", &threads.to_string())
+        };
         let words: Vec<String> = step.words.iter().map(fill).collect();
         let subject = Subject {
             name: step.name.to_owned(),
+            threads,
             words: tools::words(&words),
             folder: place.to_owned(),
             output: step.output.to_owned(),

@@ -65,7 +65,7 @@ fn compare(
     if let Some(size) = ((options.megabytes << 20) / SHARE).checked_div(program.share) {
         write(&input, input::generated(size))?;
     }
-    let threads = options.threads.to_string();
+    let threads = options.threads[0].to_string();
     let trace = folder.join(format!("{}.same.trace", step.name));
     let report = folder.join(format!("{}.same.jsonl", step.name));
     Recording::at(&trace).remove();
