@@ -18,6 +18,9 @@ const INTERCEPTOR: &str = "dh_wrap_";
 const ALIAS: &str = "__interceptor_";
 /// Functions that a static program had better not be made to contain: the linker warns of them.
 const NOT_IN_STATIC_PROGRAMS: [&str; 3] = ["dlclose", "dlmopen", "dlopen"];
+/// How the names of OpenMP's functions begin. They are no part of a static program that does not use them, and what of one that does
+/// is the library's own cannot be told there: they are left alone.
+const OPENMP: [&str; 4] = ["GOMP_", "omp_", "ompt_", "__kmpc_"];
 /// What the compiler may call although the source does not, is exported as this plus its name.
 const OWN: &str = "dh_own_";
 /// Those functions: left undefined they would reach the program's, that is, our interceptors.
@@ -163,7 +166,8 @@ fn name(out: &Path, merged: &Path, exports: &BTreeSet<String>) -> Outcome<()> {
                 // archive: ask for it, and for C++'s where C++ is linked.
                 let cxx = function.starts_with("_Z") || function.starts_with("__cxa_guard_");
                 let asked = if cxx { &mut static_arguments_cxx } else { &mut static_arguments };
-                if !NOT_IN_STATIC_PROGRAMS.contains(&function) {
+                let openmp = OPENMP.iter().any(|start| function.starts_with(start));
+                if !openmp && !NOT_IN_STATIC_PROGRAMS.contains(&function) {
                     let _ = writeln!(asked, "--undefined={function}");
                     let _ = writeln!(static_arguments, "--wrap={function}");
                 }

@@ -55,8 +55,9 @@ fn trials() -> Vec<Trial> {
                     .join(program.name.replace('/', "-"))
                     .join(&tag);
                 let name = format!("same/{}/{tag}", program.name);
+                let lacking = every::lacking(compiler, Some(&program));
                 let test = move || check(&program, (compiler, optimisation), &folder);
-                trials.push(every::trial(name, compiler, test));
+                trials.push(every::trial(name, lacking, test));
             }
         }
     }

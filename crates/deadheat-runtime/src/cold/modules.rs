@@ -142,6 +142,27 @@ pub(crate) fn is_loader(pc: u64) -> bool {
     (start.load(Ordering::Relaxed)..end.load(Ordering::Relaxed)).contains(&pc)
 }
 
+/// The code of the OpenMP library: where it is, and its size.
+static OPENMP: (AtomicU64, AtomicU64) = (AtomicU64::new(0), AtomicU64::new(0));
+
+/// Notes where the OpenMP library is, if it is this module.
+fn note_openmp(module: &Known, path: &[u8]) {
+    const NAMES: [&[u8]; 3] = [b"libgomp", b"libomp", b"libiomp5"];
+    let name = path.rsplit(|&byte| byte == b'/').next().unwrap_or(path);
+    let is =
+        |start: &[u8]| name.strip_prefix(start).is_some_and(|rest| matches!(rest.first(), Some(b'.' | b'-')));
+    if NAMES.iter().any(|start| is(start)) {
+        OPENMP.0.store(module.start, Ordering::Relaxed);
+        OPENMP.1.store(module.end - module.start, Ordering::Relaxed);
+    }
+}
+
+/// Whether the code address is the OpenMP library's, which guards what is its own by means that nobody sees.
+#[inline]
+pub(crate) fn is_openmp(pc: u64) -> bool {
+    pc.wrapping_sub(OPENMP.0.load(Ordering::Relaxed)) < OPENMP.1.load(Ordering::Relaxed)
+}
+
 /// Whether the code address is the C library's or the loader's.
 pub(crate) fn is_system(pc: u64) -> bool {
     SYSTEM
@@ -216,6 +237,7 @@ unsafe extern "C" fn each(info: *mut c::Module, _: usize, records: *mut c_void) 
         }
         let path = if name.is_empty() && first { own_path(&mut own) } else { name };
         let flags = if first { module::INSTRUMENTED } else { 0 };
+        note_openmp(&found, path);
         records.put(&found, flags, build_id, path);
         if gate::on() {
             gate::module_loaded(info.bias, (start, end), build_id, path);

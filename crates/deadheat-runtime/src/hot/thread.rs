@@ -103,6 +103,10 @@ pub(crate) struct Thread {
     pub(crate) mask: Option<sys::Mask>,
     /// Routine and control of the innermost `pthread_once` that is about to run.
     pub(crate) once: (usize, usize),
+    /// The OpenMP task that it runs, or null.
+    pub(crate) task: *mut crate::intercept::Task,
+    /// Above zero while it is in the OpenMP library.
+    pub(crate) in_library: u32,
     /// Next in a list of unused ones.
     pub(crate) next: *mut Thread,
     /// Blocks that it freed and that are not given back yet.

@@ -8,7 +8,7 @@ use core::ffi::{c_int, c_void};
 
 use deadheat_core::event::{LockMode, Op, SyncKind};
 
-use super::mutex::forget;
+use super::mutex::{forget, orders};
 use super::touch::{makes, uses};
 use crate::cold::start::recording;
 use crate::gate::{self, Blocked};
@@ -64,7 +64,7 @@ fn wait(
     timed_out: c_int,
     real: impl FnOnce() -> c_int,
 ) -> c_int {
-    if !recording() {
+    if !orders(pc) {
         return real();
     }
     uses::<u64>(pc, condition);
@@ -102,7 +102,7 @@ fn destroy(pc: usize, condition: *mut c_void, real: impl FnOnce() -> c_int) -> c
 
 /// Records a signal, then carries it out.
 fn signal(pc: usize, object: *mut c_void, kind: SyncKind, real: impl FnOnce() -> c_int) -> c_int {
-    if recording() {
+    if orders(pc) {
         log::event(pc, &Op::Signal { object: object as u64, kind });
         // The call still looks at the variable when the woken thread runs.
         uses::<u64>(pc, object);

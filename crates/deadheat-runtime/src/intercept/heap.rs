@@ -10,6 +10,7 @@ use core::ptr::null_mut;
 use deadheat_core::access::{Access, Mode, Via};
 use deadheat_core::event::{BlockKind, Op};
 
+use super::openmp;
 use super::touch::from_program;
 use crate::cold::lock::Lock;
 use crate::cold::modules;
@@ -43,15 +44,17 @@ pub(crate) const BORN: u64 = 4096;
 /// What an allocator gives nobody else a part of.
 const GRANULE: u64 = 8;
 
-/// Whether a call is one of the C library's own, or of the loader's: what they allocate for themselves they guard by locks that nobody sees.
+/// Whether a call is one of the C library's own, of the loader's, or of the OpenMP library's: what they allocate for themselves they guard by
+/// locks that nobody sees.
 fn is_of_system(pc: usize) -> bool {
     !from_program(pc) || modules::is_system(pc as u64)
 }
 
 /// A block dies; its size is known from its birth.
 pub(super) fn died(pc: usize, block: *mut c_void) {
-    // What the loader lets the program see of its own, and frees, is guarded by a lock that nobody sees.
-    if !block.is_null() && recording() && !modules::is_loader(pc as u64) {
+    // What the loader or the OpenMP library lets the program see of its own, and frees, is guarded by locks that nobody sees.
+    let own = modules::is_loader(pc as u64) || modules::is_openmp(pc as u64) || openmp::in_library();
+    if !block.is_null() && recording() && !own {
         // SAFETY: the program's live block.
         gate::freed(pc, block as u64, || unsafe { c::malloc_usable_size(block) } as u64);
         if !light() {

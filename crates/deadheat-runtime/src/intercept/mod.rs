@@ -36,6 +36,7 @@ pub(crate) mod memory;
 mod mutex;
 mod once;
 mod open;
+mod openmp;
 mod operator_new;
 mod rwlock;
 mod semaphore;
@@ -50,3 +51,4 @@ mod wide;
 pub(crate) mod words;
 
 pub(crate) use heap::{BORN, Freed, lock_for_fork, unlock_after_fork};
+pub(crate) use openmp::Task;

@@ -10,7 +10,7 @@ use deadheat_core::event::{LockMode, Op, SyncKind};
 use super::touch::{makes, uses};
 use super::words;
 use crate::cold::start::recording;
-use crate::cold::threads;
+use crate::cold::{modules, threads};
 use crate::gate::{self, Blocked};
 use crate::hot::{log, thread};
 
@@ -20,6 +20,13 @@ const EOWNERDEAD: c_int = 130;
 type Lock = unsafe extern "C" fn(*mut c_void) -> c_int;
 type LockUntil = unsafe extern "C" fn(*mut c_void, *const c_void) -> c_int;
 type LockUntilOf = unsafe extern "C" fn(*mut c_void, c_int, *const c_void) -> c_int;
+
+/// Whether a call from before `pc` orders anything that is to be known. By what locks the OpenMP library's threads wake each other
+/// is its own business; what its constructs order is told otherwise.
+#[inline]
+pub(super) fn orders(pc: usize) -> bool {
+    recording() && !modules::is_openmp(pc as u64)
+}
 
 /// Records that `lock` was taken if `result` says so, and gives `result` back.
 pub(super) fn taken(pc: usize, lock: *mut c_void, mode: LockMode, result: c_int) -> c_int {
@@ -110,7 +117,7 @@ fn mutex_lock(
     attempt: impl FnOnce() -> c_int,
     wait: impl FnOnce() -> c_int,
 ) -> c_int {
-    if !recording() {
+    if !orders(pc) {
         return wait();
     }
     words::mutex_wanted(pc, mutex);
@@ -120,7 +127,7 @@ fn mutex_lock(
 
 /// Records a release, then carries it out.
 pub(super) fn unlock(pc: usize, lock: *mut c_void, mode: LockMode, real: impl FnOnce() -> c_int) -> c_int {
-    if recording() {
+    if orders(pc) {
         uses::<u8>(pc, lock);
         log::released(pc, lock as u64, mode);
     }
@@ -129,7 +136,7 @@ pub(super) fn unlock(pc: usize, lock: *mut c_void, mode: LockMode, real: impl Fn
 
 /// Gives back a mutex; a refused unlock is no release.
 fn mutex_unlock(pc: usize, mutex: *mut c_void, real: impl FnOnce() -> c_int) -> c_int {
-    if recording() {
+    if orders(pc) {
         if words::refuses(mutex) {
             return real();
         }
@@ -167,7 +174,7 @@ intercept! {
 intercept! {
     /// `pthread_mutex_destroy`
     fn dh_wrap_pthread_mutex_destroy / pthread_mutex_destroy(mutex: *mut c_void) -> c_int; pc {
-        if recording() {
+        if orders(pc) {
             words::mutex_destroyed(pc, mutex);
         }
         // SAFETY: passed on.
@@ -192,7 +199,7 @@ intercept! {
     fn dh_wrap_pthread_mutex_trylock / pthread_mutex_trylock(mutex: *mut c_void) -> c_int; pc {
         // SAFETY: passed on.
         let result = try_once(pc, || unsafe { real!("pthread_mutex_trylock", Lock)(mutex) });
-        if recording() { mutex_taken(pc, mutex, result) } else { result }
+        if orders(pc) { mutex_taken(pc, mutex, result) } else { result }
     }
 }
 

@@ -7,7 +7,7 @@ use deadheat_core::event::Op;
 use deadheat_core::ids::ThreadId;
 
 use crate::abi::annotate::name_current;
-use crate::cold::{start, threads};
+use crate::cold::{modules, start, threads};
 use crate::gate::{self, Blocked};
 use crate::hot::log;
 use crate::sys::Quiet;
@@ -37,7 +37,9 @@ intercept! {
             let id = child.id();
             let result = crate::hot::thread::internal(|| real(thread, attributes, first, data));
             if result == 0 {
-                child.created(id, *thread, !detaches(attributes));
+                // The OpenMP library joins its own threads, if at all, when the process ends.
+                let joinable = !detaches(attributes) && !modules::is_openmp(pc as u64);
+                child.created(id, *thread, joinable);
             } else {
                 child.failed();
             }

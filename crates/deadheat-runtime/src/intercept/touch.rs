@@ -7,6 +7,7 @@ use core::ffi::c_void;
 
 use deadheat_core::access::{Access, Mode, Via};
 
+use crate::cold::modules;
 use crate::gate;
 use crate::hot::{log, thread};
 use crate::online;
@@ -14,11 +15,12 @@ use crate::online;
 /// Whether a call from before `pc` is the program's. Linked statically, the C library's calls
 /// among its own functions pass through the interceptors, too, and what it does under its own
 /// locks is its own business. There the runtime is linked behind the program's objects and in
-/// front of the C library; if it is not, nothing is left out.
+/// front of the C library; if it is not, nothing is left out. What the OpenMP library touches is its own business, too.
 #[inline(always)]
 pub(super) fn from_program(pc: usize) -> bool {
     let end = behind_program as *const () as usize;
-    weak_address!("__real_memcpy") == 0 || pc < end || weak_address!("main") > end
+    !modules::is_openmp(pc as u64)
+        && (weak_address!("__real_memcpy") == 0 || pc < end || weak_address!("main") > end)
 }
 
 /// A function of the runtime, for its address.

@@ -30,31 +30,45 @@ pub(crate) fn trials(suite: &str, found: Found) -> Vec<Trial> {
         for optimisation in Optimisation::ALL {
             for program in programs.iter().filter(|program| program.is_for(compiler)) {
                 let name = format!("{suite}/{}/{}", program.name, tag(compiler, optimisation));
+                let lacking = lacking(compiler, Some(program));
                 let program = program.clone();
                 let folder = Path::new(env!("CARGO_TARGET_TMPDIR"))
                     .join(suite)
                     .join(program.name.replace('/', "-"))
                     .join(tag(compiler, optimisation));
                 let test = move || check(&program, (compiler, optimisation), &folder, found);
-                trials.push(trial(name, compiler, test));
+                trials.push(trial(name, lacking, test));
             }
         }
     }
     trials
 }
 
-/// A test that is left out where its compiler is missing.
+/// A test that is left out where something is lacking.
 pub(crate) fn trial(
     name: String,
-    compiler: Compiler,
+    lacking: Option<String>,
     test: impl FnOnce() -> Result<(), Failed> + Send + 'static,
 ) -> Trial {
-    if is_present(compiler) {
-        return Trial::test(name, test);
+    match lacking {
+        None => Trial::test(name, test),
+        Some(what) => {
+            Trial::test(name, test).with_kind(format!("skipped: needs {what}")).with_ignored_flag(true)
+        }
     }
-    let needs = format!("skipped: needs {}", compiler.c());
-    Trial::test(name, test).with_kind(needs).with_ignored_flag(true)
 }
+
+/// What is not there to compile a program with: the compiler, or its OpenMP.
+pub(crate) fn lacking(compiler: Compiler, program: Option<&Program>) -> Option<String> {
+    if !is_present(compiler) {
+        return Some(compiler.c().to_owned());
+    }
+    let openmp = program.is_some_and(|program| program.flags.iter().any(|flag| flag == OPENMP));
+    (openmp && !has_openmp(compiler)).then(|| format!("OpenMP of {}", compiler.c()))
+}
+
+/// The compiler's option for OpenMP.
+const OPENMP: &str = "-fopenmp";
 
 /// A compiler and an optimisation in a test's name.
 pub(crate) fn tag(compiler: Compiler, optimisation: Optimisation) -> String {
@@ -79,6 +93,24 @@ fn is_present(compiler: Compiler) -> bool {
                 Command::new(name).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
             quiet.is_ok_and(|status| status.success())
         })
+    })
+}
+
+fn has_openmp(compiler: Compiler) -> bool {
+    static PRESENT: [OnceLock<bool>; Compiler::ALL.len()] = [const { OnceLock::new() }; Compiler::ALL.len()];
+    *PRESENT[compiler as usize].get_or_init(|| {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+        let source = folder.join("openmp.c");
+        let text = "#include <omp.h>\nint main(void) { return omp_get_max_threads() < 1; }\n";
+        std::fs::write(&source, text).is_ok()
+            && Command::new(compiler.c())
+                .arg(OPENMP)
+                .arg(&source)
+                .arg("-o")
+                .arg(folder.join(format!("openmp-{}", compiler.c())))
+                .stderr(Stdio::null())
+                .status()
+                .is_ok_and(|status| status.success())
     })
 }
 

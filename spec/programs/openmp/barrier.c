@@ -1,0 +1,21 @@
+// A barrier orders what its threads do before it and after it.
+//! flags: -fopenmp
+#include <omp.h>
+#include "../order.h"
+
+int value;
+
+int main(void) {
+#pragma omp parallel num_threads(2)
+    {
+        if (omp_get_thread_num() == 0) {
+            value = 1; //~ race 1: write
+            dh_done(1);
+        }
+        if (omp_get_thread_num() == 1) {
+            dh_step(1);
+            dh_use(value); //~ race 1: read
+        }
+    }
+    return 0;
+}

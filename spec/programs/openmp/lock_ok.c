@@ -1,0 +1,28 @@
+// A lock orders those that take it, and nobody else.
+//! flags: -fopenmp
+#include <omp.h>
+#include "../order.h"
+
+int value;
+omp_lock_t one, other;
+
+int main(void) {
+    omp_init_lock(&one);
+    omp_init_lock(&other);
+#pragma omp parallel num_threads(2)
+    if (omp_get_thread_num() == 0) {
+        omp_set_lock(&one);
+        value = 1;
+        omp_unset_lock(&one);
+        dh_done(1);
+    } else {
+        dh_step(1);
+        while (!omp_test_lock(&one))
+            ;
+        dh_use(value);
+        omp_unset_lock(&one);
+    }
+    omp_destroy_lock(&one);
+    omp_destroy_lock(&other);
+    return 0;
+}

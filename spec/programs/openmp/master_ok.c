@@ -1,0 +1,23 @@
+// Nobody waits for a master block.
+//! flags: -fopenmp
+#include <omp.h>
+#include "../order.h"
+
+int value;
+
+int main(void) {
+#pragma omp parallel num_threads(2)
+    {
+#pragma omp master
+        {
+            value = 1;
+            dh_done(1);
+        }
+#pragma omp barrier
+        if (omp_get_thread_num() == 1) {
+            dh_step(1);
+            dh_use(value);
+        }
+    }
+    return 0;
+}

@@ -1,0 +1,24 @@
+// A barrier does not order what comes after it.
+//! flags: -fopenmp
+#include <omp.h>
+#include "../order.h"
+
+int value;
+
+int main(void) {
+#pragma omp parallel num_threads(2)
+    {
+#pragma omp barrier
+        if (omp_get_thread_num() == 0) {
+            value = 1;
+            dh_done(1);
+        }
+#pragma omp barrier
+        if (omp_get_thread_num() == 1) {
+            dh_step(1);
+            dh_use(value);
+        }
+#pragma omp barrier
+    }
+    return 0;
+}

@@ -1,0 +1,23 @@
+// Who leaves a single block comes after it, unless nobody waits there.
+//! flags: -fopenmp
+#include "../order.h"
+
+int value;
+
+int main(void) {
+#pragma omp parallel num_threads(2)
+    {
+        int mine = 0;
+#pragma omp single nowait
+        {
+            value = 1; //~ race 1: write
+            mine = 1;
+            dh_done(1);
+        }
+        if (!mine) {
+            dh_step(1);
+            dh_use(value); //~ race 1: read
+        }
+    }
+    return 0;
+}

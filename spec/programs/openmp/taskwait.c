@@ -1,0 +1,20 @@
+// A task is not waited for but by a taskwait.
+//! flags: -fopenmp
+#include "../order.h"
+
+int value;
+
+int main(void) {
+#pragma omp parallel num_threads(2)
+#pragma omp single
+    {
+#pragma omp task
+        {
+            value = 1; //~ race 1: write
+            dh_done(1);
+        }
+        dh_step(1);
+        dh_use(value); //~ race 1: read
+    }
+    return 0;
+}
