@@ -60,7 +60,7 @@ fn the_race_is_told_with_the_thread_and_the_way_to_the_stack() {
         let order = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../spec/programs");
         let arguments = ["cc", "-g", "-O1", "-pthread", "forgotten.c", "-o", "forgotten", "-I"];
         ok(with(compilers).args(arguments).arg(order), folder);
-        let (races, note) = told(folder, &["--online"]);
+        let (races, note) = told(folder, &[]);
         let [race] = &races[..] else { panic!("one race: {races:?}") };
         let [earlier, later] = [&race["accesses"][0], &race["accesses"][1]];
         assert_eq!(race["location"]["symbol"], "value");
@@ -71,7 +71,7 @@ fn the_race_is_told_with_the_thread_and_the_way_to_the_stack() {
             "1 race has a stack that is not remembered; `deadheat hunt -- ./forgotten 'a b'` brings it back";
         assert_eq!(note.as_deref(), Some(expected));
         // A recorded run remembers all. Which of the two was first nothing in it says.
-        let (races, note) = told(folder, &[]);
+        let (races, note) = told(folder, &["--recorded"]);
         let [race] = &races[..] else { panic!("one race: {races:?}") };
         let mut functions = [0, 1].map(|side| race["accesses"][side]["frames"][0]["function"].as_str());
         functions.sort_unstable();

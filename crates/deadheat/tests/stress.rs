@@ -57,7 +57,7 @@ fn exactly_the_planted_races_are_told_and_memory_stays_flat() {
     let Some((program, folder, executable)) = built("shared") else { return };
     assert_eq!(program.races.len(), 4);
     let mut command = deadheat();
-    command.args(["run", "--online", "--format", "json", "-o", "report", "--"]);
+    command.args(["run", "--format", "json", "-o", "report", "--"]);
     let output = output(command.arg(&executable).arg(seconds().to_string()).arg(THREADS), &folder);
     let report = std::fs::read_to_string(folder.join("report")).unwrap_or_default();
     let code = output.status.code().unwrap_or(-1);

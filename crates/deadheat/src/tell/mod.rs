@@ -62,6 +62,13 @@ impl Judging {
     pub(crate) fn found(self) -> Judging {
         Judging { found: true, ..self }
     }
+
+    /// The option, if one asks for what only a recording can tell.
+    pub(crate) fn needs_recording(&self) -> Option<String> {
+        let other = self.by.iter().find(|name| !found::tells(name));
+        let all_pairs = self.all_pairs.then(|| "--all-pairs".to_owned());
+        other.map(|_| format!("--by {}", self.by.join(","))).or(all_pairs)
+    }
 }
 
 /// In what form to write reports.
