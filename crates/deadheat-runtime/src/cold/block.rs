@@ -21,6 +21,7 @@ const NO_FILE: u32 = u32::MAX;
 static ROOM_IN_MEMORY: AtomicU64 = AtomicU64::new(0);
 /// The room that is asked for, and the least that will do: a stream of a short thread takes a page.
 const MOST_IN_MEMORY: usize = 4 << 30;
+const ENOUGH_IN_MEMORY: usize = 64 << 20;
 const LEAST_IN_MEMORY: usize = 16 << 20;
 /// Address of the mapped first page.
 static HEADER: AtomicU64 = AtomicU64::new(0);
@@ -113,7 +114,8 @@ pub(crate) fn begin_in_memory() -> Result<*mut u8, sys::Errno> {
                 return Ok(page);
             }
             Err(error) if size <= LEAST_IN_MEMORY => return Err(error),
-            Err(_) => size /= 2,
+            // The address space is limited, and others want of it, too.
+            Err(_) => size = size.min(2 * ENOUGH_IN_MEMORY) / 2,
         }
     }
 }

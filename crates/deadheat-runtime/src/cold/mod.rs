@@ -6,6 +6,7 @@ pub(crate) mod exit;
 pub(crate) mod fork;
 pub(crate) mod lock;
 pub(crate) mod modules;
+pub(crate) mod options;
 pub(crate) mod rescue;
 pub(crate) mod start;
 pub(crate) mod threads;

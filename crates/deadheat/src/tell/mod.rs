@@ -580,5 +580,14 @@ pub(crate) fn notes(trace: &Trace, run: &Run) -> Vec<String> {
             notes.push("the trace ends early: there was no space left to record in".to_owned());
         }
     }
+    if trace.run().is_some_and(|run| run.forgot) {
+        notes.push(
+            "memory_limit_mb was reached, and earlier accesses were forgotten: races with them are not told"
+                .to_owned(),
+        );
+    }
+    if trace.run().is_some_and(|run| run.gave_up) {
+        notes.push("there was no memory to look for races to the end: later ones are not told".to_owned());
+    }
     notes
 }
