@@ -178,6 +178,25 @@ fn an_uninstrumented_program_runs_and_one_line_says_so() {
     }
 }
 
+/// A library's hooks are in the program, which must be linked for that and need not be compiled for it.
+#[test]
+fn an_instrumented_library_wants_a_program_that_is_linked_with_the_runtime() {
+    let folder = project("library");
+    ok(deadheat().args(["cc", "-g", "-shared", "-fPIC", "store.c", "-o", "libstore.so"]), &folder);
+    ok(Command::new("cc").args(["-c", "main.c"]), &folder);
+    let link = ["main.o", "-L.", "-Wl,-rpath,$ORIGIN", "-lstore", "-pthread", "-o"];
+    ok(deadheat().arg("cc").args(link).arg("with"), &folder);
+    assert_eq!(code(&folder, &["run", "--", "./with"]), Some(66));
+    ok(Command::new("cc").args(link).args(["without", "-Wl,--unresolved-symbols=ignore-all"]), &folder);
+    let output = output(deadheat().args(["run", "--", "./without"]), &folder);
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    let told =
+        text.lines().filter(|line| line.starts_with("deadheat: nothing was seen: ")).collect::<Vec<_>>();
+    let [told] = told[..] else { panic!("one line: {text}") };
+    assert!(told.contains("libstore.so is instrumented, and ./without, which needs it,"), "{told}");
+    assert!(told.ends_with("link that with `deadheat cc` or `deadheat c++`, too"), "{told}");
+}
+
 #[test]
 fn signals_are_passed_on_and_streams_are_inherited() {
     let folder = project("signals");

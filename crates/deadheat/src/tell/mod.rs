@@ -258,7 +258,7 @@ fn leave_out_libraries(report: &mut Report) {
 }
 
 /// Whether a module names a hook; one that cannot be read counts as if it did.
-fn is_instrumented(path: &Path) -> bool {
+pub(crate) fn is_instrumented(path: &Path) -> bool {
     const HOOK: &[u8] = b"__tsan_func_entry";
     std::fs::read(path).map_or(true, |bytes| bytes.windows(HOOK.len()).any(|part| part == HOOK))
 }
