@@ -7,13 +7,17 @@ use std::process::{Command, Output};
 
 use common::{clean, deadheat, folder, ok, output, said};
 
-/// The program of `tests/corpus`, in a folder of the test's own.
+/// A program of `tests/corpus`, in a folder of the test's own.
 fn built(name: &str) -> PathBuf {
+    built_of("memory.c", name)
+}
+
+fn built_of(source: &str, name: &str) -> PathBuf {
     let folder = folder("memory", name);
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let headers = format!("-I{}", here.join("../../spec/programs").display());
     let arguments = ["cc", "-g", "-O1", "-pthread", "-o", "program", &headers];
-    ok(deadheat().args(arguments).arg(here.join("tests/corpus/memory.c")), &folder);
+    ok(deadheat().args(arguments).arg(here.join("tests/corpus").join(source)), &folder);
     folder
 }
 
@@ -62,6 +66,21 @@ fn a_limit_of_memory_is_kept_and_only_what_is_certain_is_told() {
             "{}",
             said(&limited)
         );
+    }
+}
+
+/// A thread that has ended leaves less than half a kilobyte behind, and is told as if it had left all.
+#[test]
+fn threads_that_have_ended_take_little() {
+    let folder = built_of("threads.c", "threads");
+    for way in [String::new(), by_deadheat()] {
+        let found = run(&folder, &way, "", 0, "");
+        assert_eq!(found.status.code(), Some(66), "{}", said(&found));
+        let text = said(&found);
+        assert!(text.contains("`shared`") && text.contains("`main/1` was created by `main`"), "{text}");
+        assert!(text.contains("`main/4002` was created by `main`"), "{text}");
+        let came = text.lines().find_map(|line| line.strip_prefix("came ")?.parse::<i64>().ok());
+        assert!(came.is_some_and(|kilobytes| kilobytes < 1500), "{text}");
     }
 }
 

@@ -181,7 +181,7 @@ fn see_to_it(quiet: &sys::Quiet, process: u32) -> i32 {
 fn become_teller(quiet: &sys::Quiet, process: u32) -> ! {
     let teller = teller();
     if let Ok(file) = sys::create_nameless()
-        && sys::write_all(file, block::in_memory()).is_ok()
+        && block::write_to(file).is_ok()
     {
         let mut path = *b"/proc/self/fd/\0\0\0\0\0\0\0\0\0\0\0";
         rescue::put_number(&mut path, 14, file as u64);

@@ -1,5 +1,6 @@
 //! What may wait: start, blocks, threads, modules, fork, exit.
 
+mod archive;
 pub(crate) mod block;
 pub(crate) mod byhand;
 pub(crate) mod exit;
