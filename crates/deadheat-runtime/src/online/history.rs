@@ -17,8 +17,10 @@ use deadheat_core::race::HeldLock;
 
 use super::eye::STEP;
 use super::list::List;
+use super::report::MOST_LOCKS as MOST_TOLD;
 use super::{memory, pool};
 use crate::cold::lock::Lock;
+use crate::sys;
 use crate::sys::primitive::{pause, yield_now};
 
 /// After so many records it is time to look how much memory there is. The smallest ring has as many: 256 KiB, which leaves
@@ -114,8 +116,17 @@ pub(crate) struct Site {
     pub(crate) pc: u64,
     /// The call that it was made in: a node of the tree.
     pub(crate) node: u32,
+    /// The locks that were held, as many as are told. They take no memory of the pool, whose lock the thread may hold that a
+    /// handler interrupted which looks for this.
+    locks: [HeldLock; MOST_TOLD],
+    lock_count: usize,
+}
+
+impl Site {
     /// The locks that were held.
-    pub(crate) locks: List<HeldLock>,
+    pub(crate) fn locks(&self) -> &[HeldLock] {
+        &self.locks[..self.lock_count]
+    }
 }
 
 /// What a record's first word says of an access of `size` bytes.
@@ -135,6 +146,10 @@ fn access(first: u64, size: u64) -> Access {
 }
 
 /// How a look for an access went.
+#[allow(
+    clippy::large_enum_variant,
+    reason = "there is no heap to put the large one on, and it is seldom made"
+)]
 enum Found {
     Site(Site),
     /// Its moment is not remembered any more, or was without it.
@@ -187,6 +202,8 @@ impl History {
 
     /// The thread `id` has the slot from `clock` on.
     pub(crate) fn owned_by(&self, id: u32, clock: u64) {
+        // A handler that finds a race asks who had the slot.
+        let _quiet = sys::Quiet::new();
         self.owners.lock.with(|| {
             // SAFETY: under the lock.
             unsafe { (*self.owners.rows.get()).push((id, clock)) };
@@ -278,13 +295,10 @@ impl History {
     fn find_now(&self, wanted: &Wanted) -> Found {
         let count = self.count.load(Ordering::Acquire);
         let begin = self.begin(wanted.clock).load(Ordering::Relaxed);
-        let mut found = self.find_from(begin, count, wanted);
+        let found = self.find_from(begin, count, wanted);
         fence(Ordering::Acquire);
         // What was written meanwhile went over the oldest records.
         if self.count.load(Ordering::Relaxed) > begin + self.mask - 1 {
-            if let Found::Site(site) = &mut found {
-                site.locks.drop_all();
-            }
             return Found::Forgotten;
         }
         found
@@ -335,12 +349,13 @@ impl History {
 
     fn site(&self, context: u64, access: Access, pc: u64) -> Site {
         let (head, node) = self.get(context);
-        let mut locks = List::new();
-        for at in 1..=(head >> COUNT_SHIFT & MOST_LOCKS as u64) {
-            let (lock, _) = self.get(context + at);
+        let mut locks = [HeldLock { lock: 0, mode: LockMode::Write }; MOST_TOLD];
+        let lock_count = MOST_TOLD.min((head >> COUNT_SHIFT) as usize & MOST_LOCKS);
+        for (at, held) in locks.iter_mut().enumerate().take(lock_count) {
+            let (lock, _) = self.get(context + 1 + at as u64);
             let mode = if lock >> COUNT_SHIFT & 1 == 0 { LockMode::Write } else { LockMode::Read };
-            locks.push(HeldLock { lock: lock & ADDRESS, mode });
+            *held = HeldLock { lock: lock & ADDRESS, mode };
         }
-        Site { access, pc, node: node as u32, locks }
+        Site { access, pc, node: node as u32, locks, lock_count }
     }
 }

@@ -419,7 +419,7 @@ pub(crate) unsafe fn event(thread: *mut Thread, pc: usize, op: &Op) {
         if (*thread).eye.slot == 0 || (*thread).busy == ORDERING || has_given_up() {
             return;
         }
-        let owner = (id, (*thread).busy == 0);
+        let owner = (id, (*thread).busy | (*thread).holds == 0);
         match *op {
             Op::Access(Access { address, size, via: Via::Birth, .. }) => birth(thread, address, size),
             Op::Access(access) => judge(thread, &access, pc as u64),
@@ -461,7 +461,7 @@ pub(crate) unsafe fn acquired(thread: *mut Thread, pc: usize, lock: u64, mode: L
         if (*thread).eye.slot == 0 || busy == ORDERING || has_given_up() {
             return;
         }
-        let owner = ((*thread).id, busy == 0);
+        let owner = ((*thread).id, busy | (*thread).holds == 0);
         let node = if owner.1 { tree::child(Eye::node(thread), pc as u64) } else { 0 };
         ordering(thread, |eye| eye.acquire(owner, lock, mode, node));
     }
@@ -476,7 +476,7 @@ pub(crate) unsafe fn released(thread: *mut Thread, lock: u64, mode: LockMode) {
     unsafe {
         let busy = (*thread).busy;
         if (*thread).eye.slot != 0 && busy != ORDERING && !has_given_up() {
-            let owner = ((*thread).id, busy == 0);
+            let owner = ((*thread).id, busy | (*thread).holds == 0);
             ordering(thread, |eye| eye.release(owner, lock, mode));
         }
     }
@@ -568,6 +568,8 @@ unsafe fn born(thread: *mut Thread, pc: usize, owner: (u32, bool), what: (u64, u
     }
     let end = address.saturating_add(size);
     object::in_range(address, end, |at| {
+        // Who holds a stripe is busy or quiet: a handler that interrupts it must not wait for another one.
+        let _quiet = sys::Quiet::new();
         if let Some(_held) = atomic::hold(at as usize, owner) {
             // SAFETY: the stripe is held; the calling thread's own state.
             unsafe { object::remove_near(at, address, end, |lock| nesting::forget(thread, lock)) };
@@ -651,14 +653,20 @@ unsafe fn died(thread: *mut Thread, pc: usize, what: (u64, u64, BlockKind)) {
 /// An object is made or destroyed; its value, if it is an atomic, stays.
 unsafe fn forget(thread: *mut Thread, owner: (u32, bool), address: u64) {
     // SAFETY: the calling thread's own state.
-    unsafe { nesting::forget(thread, address) };
-    if let Some(_held) = atomic::hold(address as usize, owner) {
-        // SAFETY: the stripe is held.
-        unsafe {
+    unsafe {
+        nesting::forget(thread, address);
+        // As above.
+        let outer = (*thread).busy;
+        (*thread).busy = outer.max(JUDGING);
+        compiler_fence(Ordering::SeqCst);
+        if let Some(_held) = atomic::hold(address as usize, owner) {
+            // SAFETY: the stripe is held.
             object::remove(address, |family| {
                 !matches!(family, object::Family::Atomic | object::Family::Thread)
-            })
-        };
+            });
+        }
+        compiler_fence(Ordering::SeqCst);
+        (*thread).busy = outer;
     }
 }
 
