@@ -15,12 +15,15 @@ pub const PATH_MARK: [u8; 40] = *b"deadheat: where the command line lies: \0";
 pub const PATH_ROOM: usize = 4096;
 
 /// Options that mean something here.
-pub const HEEDED: [&str; 8] = [
+pub const HEEDED: [&str; 11] = [
+    "die_without_memory",
     "exitcode",
     "format",
     "halt_on_error",
+    "history_size",
     "ignore_noninstrumented_modules",
     "log_path",
+    "memory_limit_mb",
     "report_atomic_races",
     "report_bugs",
     "suppressions",
@@ -44,11 +47,11 @@ const ACCEPTED: &str = " abort_on_error allocator_may_return_null allocator_rele
     external_symbolizer_path fast_unwind_on_check fast_unwind_on_fatal fast_unwind_on_malloc flush_memory_ms \
     flush_symbolizer_ms force_background_thread force_seq_cst_atomics full_address_space handle_abort handle_ioctl \
     handle_segv handle_sigbus handle_sigfpe handle_sigill handle_sigtrap hard_rss_limit_mb heap_profile help \
-    history_size html_cov_report ignore_interceptors_accesses include \
+    html_cov_report ignore_interceptors_accesses include \
     include_if_exists intercept_intrin intercept_memcmp intercept_memmem intercept_send intercept_stat \
     intercept_strchr intercept_strcmp intercept_strlen intercept_strndup intercept_strpbrk intercept_strspn \
     intercept_strstr intercept_strtok intercept_tls_get_addr io_sync leak_check_at_exit legacy_pthread_cond \
-    log_exe_name log_suffix log_to_syslog malloc_context_size max_allocation_size_mb memory_limit_mb mmap_limit_mb \
+    log_exe_name log_suffix log_to_syslog malloc_context_size max_allocation_size_mb mmap_limit_mb \
     no_huge_pages_for_shadow print_cmdline print_full_thread_history print_module_map print_summary \
     print_suppressions profile_memory report_destroy_locked report_mutex_bugs \
     report_signal_unsafe report_thread_leaks running_on_valgrind sancov_path second_deadlock_stack \
@@ -114,6 +117,62 @@ pub fn yes(value: &[u8]) -> Option<bool> {
     }
 }
 
+/// What is wrong with an option, in words that its name ends; `None` if nothing is.
+#[must_use]
+pub fn fault(name: &[u8], value: &[u8]) -> Option<&'static str> {
+    match name {
+        _ if !is_known(name) => Some("there is no option"),
+        b"exitcode" if code(value).is_none() => Some("not a number from 0 to 255 for"),
+        b"history_size" if history_size(value).is_none() => Some("not a number from 0 to 7 for"),
+        b"memory_limit_mb" if megabytes(value).is_none() => Some("not a number of megabytes for"),
+        b"die_without_memory" | b"halt_on_error" | b"report_bugs" if yes(value).is_none() => {
+            Some("neither 0 nor 1 for")
+        }
+        _ => None,
+    }
+}
+
+/// What the options say of the memory of whoever looks for races.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Memory {
+    /// log2 of how many changes to what is remembered are remembered of each thread with their stacks.
+    pub history_log2: u32,
+    /// How many bytes the process is to have in memory at the most; 0: as many as it likes.
+    pub limit: usize,
+    /// Whether the process ends if there is no memory.
+    pub dies: bool,
+}
+
+impl Memory {
+    /// Without any option.
+    pub const USUAL: Memory = Memory { history_log2: 14, limit: 0, dies: true };
+}
+
+/// What the texts say of memory; what cannot be meant counts as not said.
+#[must_use]
+pub fn memory(texts: &[&[u8]]) -> Memory {
+    let usual = Memory::USUAL;
+    let twofold = value(texts, "history_size").and_then(history_size).unwrap_or(0);
+    let limit = value(texts, "memory_limit_mb").and_then(megabytes);
+    let dies = value(texts, "die_without_memory").and_then(yes);
+    Memory {
+        history_log2: usual.history_log2 + twofold,
+        limit: limit.unwrap_or(usual.limit),
+        dies: dies.unwrap_or(usual.dies),
+    }
+}
+
+/// How often a history's size is doubled.
+fn history_size(value: &[u8]) -> Option<u32> {
+    const MOST: u32 = 7;
+    core::str::from_utf8(value).ok()?.parse().ok().filter(|&size| size <= MOST)
+}
+
+/// So many megabytes in bytes.
+fn megabytes(value: &[u8]) -> Option<usize> {
+    core::str::from_utf8(value).ok()?.parse::<usize>().ok()?.checked_mul(1 << 20)
+}
+
 /// A value that is an exit code.
 #[must_use]
 pub fn code(value: &[u8]) -> Option<u8> {
@@ -155,6 +214,30 @@ mod tests {
         assert_eq!(value(&texts, "format"), Some(&b"tsan"[..]));
         assert_eq!(value(&texts, "log_path"), None);
         assert_eq!((yes(b"yes"), yes(b"0"), yes(b"2")), (Some(true), Some(false), None));
+    }
+
+    #[test]
+    fn memory_is_as_the_options_say() {
+        assert_eq!(memory(&[b"", b"verbosity=1"]), Memory::USUAL);
+        let said =
+            memory(&[b"history_size=7", b"memory_limit_mb=100", b"history_size=3 die_without_memory=0"]);
+        assert_eq!(said, Memory { history_log2: 17, limit: 100 << 20, dies: false });
+        assert_eq!(memory(&[b"history_size=8 memory_limit_mb=-1 die_without_memory=x"]), Memory::USUAL);
+    }
+
+    #[test]
+    fn what_cannot_be_meant_is_named() {
+        for (name, good, bad, words) in [
+            ("exitcode", "0", "256", "not a number from 0 to 255 for"),
+            ("history_size", "7", "8", "not a number from 0 to 7 for"),
+            ("memory_limit_mb", "0", "1g", "not a number of megabytes for"),
+            ("die_without_memory", "0", "2", "neither 0 nor 1 for"),
+            ("halt_on_error", "yes", "", "neither 0 nor 1 for"),
+        ] {
+            assert_eq!(fault(name.as_bytes(), good.as_bytes()), None, "{name}");
+            assert_eq!(fault(name.as_bytes(), bad.as_bytes()), Some(words), "{name}");
+        }
+        assert_eq!(fault(b"histroy_size", b"1"), Some("there is no option"));
     }
 
     #[test]

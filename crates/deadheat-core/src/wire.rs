@@ -123,6 +123,10 @@ pub mod flag {
     pub const ACCESSED: u64 = 16;
     /// Set beside [`DETECTED`]: the streams tell of everything all the same, as in a recording.
     pub const RECORDED: u64 = 32;
+    /// Set beside [`DETECTED`]: the memory that the process may have was reached, and accesses were forgotten.
+    pub const FORGOT: u64 = 64;
+    /// Set beside [`DETECTED`]: there was no memory, and from then on nothing was looked at.
+    pub const GAVE_UP: u64 = 128;
 }
 
 /// A block's first bytes.

@@ -59,6 +59,10 @@ pub struct Run {
     pub accessed: bool,
     /// Such a run, and it was recorded, too: the events tell of everything.
     pub recorded: bool,
+    /// Such a run, and accesses were forgotten, since the process had as much memory as it may have.
+    pub forgot: bool,
+    /// Such a run, and there was no memory to look for races to its end.
+    pub gave_up: bool,
 }
 
 /// How a trace ends.

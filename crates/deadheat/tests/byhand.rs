@@ -284,7 +284,7 @@ fn an_order_that_one_thread_broke_is_told_by_hand_alone() {
     let told = run(&folder, "", &[]);
     assert_eq!(told.code, Some(66), "{}", told.err);
     assert!(told.err.contains("warning: suspected: lock-order: `one` and `other`"), "{}", told.err);
-    for arguments in [&["run"][..], &["run", "--online"]] {
+    for arguments in [&["run"][..], &["run", "--recorded"]] {
         let output = output(common::deadheat().args(arguments).args(["--", "./program"]), &folder);
         assert_eq!(output.status.code(), Some(0), "{}", common::said(&output));
         assert!(!common::said(&output).contains("lock-order"), "{}", common::said(&output));

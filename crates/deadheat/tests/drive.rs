@@ -39,16 +39,50 @@ fn the_programs_code_comes_through() {
     assert_eq!(code(&folder, &["run", "--", "sh", "-c", "exit 9"]), Some(9));
     assert_eq!(code(&folder, &["run", "--", "./program"]), Some(66));
     assert_eq!(code(&folder, &["run", "--fail-on", "proved", "--", "./program"]), Some(0));
+    fs::write(folder.join("known"), "race:*\nrace:store.c\n").expect("written");
+    assert_eq!(code(&folder, &["run", "--suppressions", "known", "--", "./program"]), Some(0));
+}
+
+/// Races are found while the program runs, unless it is to be recorded; `--trace` does both.
+#[test]
+fn the_options_say_how_races_are_found() {
+    let folder = built("ways");
+    let told = |options: &[&str]| {
+        let told =
+            output(deadheat().args(["run", "--format", "json"]).args(options).arg("./program"), &folder);
+        assert_eq!(told.status.code(), Some(66), "{options:?} {}", said(&told));
+        let text = String::from_utf8_lossy(&told.stdout);
+        let line = text.lines().find(|line| line.starts_with("{\"type\":\"run\"")).expect("a run");
+        let run: Value = serde_json::from_str(line).expect("JSON");
+        (run["mode"].as_str().map(str::to_owned), run["by"].clone())
+    };
+    let (both, one) = (serde_json::json!(["hb", "findings"]), serde_json::json!(["hb"]));
+    for (options, mode, by) in [
+        (&["--"][..], "detect", &both),
+        (&["--online", "--"], "detect", &both),
+        (&["--by", "hb", "--"], "detect", &one),
+        (&["--trace", "T", "--"], "record+detect", &both),
+        (&["--recorded", "--"], "record", &both),
+        (&["--recorded", "--all-pairs", "--trace", "T", "--"], "record", &both),
+    ] {
+        assert_eq!(told(options), (Some(mode.to_owned()), by.clone()), "{options:?}");
+        assert_eq!(fs::remove_file(folder.join("T")).is_ok(), options.contains(&"T"), "{options:?}");
+    }
 }
 
 /// What a suite's programs did is told as one: each race once, and of each program what it has to say.
 #[test]
 fn a_suite_is_told_as_one() {
     let folder = built("suite");
-    ok(deadheat().args(["cc", "-xc", "-", "-o", "alone"]).stdin(source(&folder)), &folder);
+    suite(&folder, &[], "no race found in 2 processes, 2 threads\n");
+    suite(&folder, &["--recorded"], "no race found in 2 processes, 2 threads, ");
+}
+
+fn suite(folder: &Path, options: &[&str], nothing: &str) {
+    ok(deadheat().args(["cc", "-xc", "-", "-o", "alone"]).stdin(source(folder)), folder);
     let told = |script: &str| {
-        let run = ["run", "--format", "json", "-o", "r.jsonl", "--", "sh", "-c", script];
-        let code = code(&folder, &run);
+        let run = ["run", "--format", "json", "-o", "r.jsonl"];
+        let code = code(folder, &[&run, options, &["--", "sh", "-c", script]].concat());
         let text = fs::read_to_string(folder.join("r.jsonl")).expect("a report");
         let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
         (code, lines)
@@ -59,7 +93,11 @@ fn a_suite_is_told_as_one() {
     let (code, lines) = told("./program; ./alone; ./program; exit 3");
     assert_eq!((code, lines.len()), (Some(66), one.len()));
     assert_eq!((number(&lines[0], "processes"), lines[0]["program"].as_str()), (3, Some("sh")));
-    assert!(number(&lines[0], "accesses") > 2 * number(&one[0], "accesses"));
+    if options.is_empty() {
+        assert_eq!(lines[0]["accessed"], true);
+    } else {
+        assert!(number(&lines[0], "accesses") > 2 * number(&one[0], "accesses"));
+    }
     for (race, alone) in lines.iter().zip(&one).filter(|(line, _)| line["type"] == "race") {
         assert_eq!((&race["id"], number(race, "count")), (&alone["id"], 2 * number(alone, "count")));
     }
@@ -68,8 +106,9 @@ fn a_suite_is_told_as_one() {
     assert_eq!(code, Some(3));
     let notes = &lines.last().expect("a summary")["notes"];
     assert_eq!(notes, &serde_json::json!(["no second thread was seen, so nothing could race"]));
-    let text = said(&output(deadheat().args(["run", "--", "sh", "-c", "./alone; ./alone"]), &folder));
-    assert!(text.contains("no race found in 2 processes, 2 threads, "), "{text}");
+    let alone = ["--", "sh", "-c", "./alone; ./alone"];
+    let text = said(&output(deadheat().arg("run").args(options).args(alone), folder));
+    assert!(text.contains(nothing), "{text}");
 }
 
 /// A program with one thread, as a file to be read.
@@ -100,11 +139,13 @@ fn a_program_that_runs_too_long_is_ended() {
     for command in
         [&["sleep", "1000"][..], &["sh", "-c", "trap '' TERM; sleep 1000 & sleep 1000; sleep 1000"]]
     {
-        let mut recorded = deadheat();
-        recorded.args(["record", "-o", "T", "--timeout", "300ms", "--"]).args(command);
-        let output = output(&mut recorded, &folder);
-        assert_eq!(output.status.code(), Some(124), "{}", said(&output));
-        assert!(said(&output).contains("ran past its time"), "{}", said(&output));
+        for way in [&["record", "-o", "T"][..], &["run"]] {
+            let mut watched = deadheat();
+            watched.args(way).args(["--timeout", "300ms", "--"]).args(command);
+            let output = output(&mut watched, &folder);
+            assert_eq!(output.status.code(), Some(124), "{}", said(&output));
+            assert!(said(&output).contains("ran past its time"), "{}", said(&output));
+        }
     }
 }
 
@@ -135,6 +176,25 @@ fn an_uninstrumented_program_runs_and_one_line_says_so() {
             text.lines().count() == 1 && text.contains("nothing was seen") && text.contains("deadheat build")
         );
     }
+}
+
+/// A library's hooks are in the program, which must be linked for that and need not be compiled for it.
+#[test]
+fn an_instrumented_library_wants_a_program_that_is_linked_with_the_runtime() {
+    let folder = project("library");
+    ok(deadheat().args(["cc", "-g", "-shared", "-fPIC", "store.c", "-o", "libstore.so"]), &folder);
+    ok(Command::new("cc").args(["-c", "main.c"]), &folder);
+    let link = ["main.o", "-L.", "-Wl,-rpath,$ORIGIN", "-lstore", "-pthread", "-o"];
+    ok(deadheat().arg("cc").args(link).arg("with"), &folder);
+    assert_eq!(code(&folder, &["run", "--", "./with"]), Some(66));
+    ok(Command::new("cc").args(link).args(["without", "-Wl,--unresolved-symbols=ignore-all"]), &folder);
+    let output = output(deadheat().args(["run", "--", "./without"]), &folder);
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    let told =
+        text.lines().filter(|line| line.starts_with("deadheat: nothing was seen: ")).collect::<Vec<_>>();
+    let [told] = told[..] else { panic!("one line: {text}") };
+    assert!(told.contains("libstore.so is instrumented, and ./without, which needs it,"), "{told}");
+    assert!(told.ends_with("link that with `deadheat cc` or `deadheat c++`, too"), "{told}");
 }
 
 #[test]

@@ -40,8 +40,9 @@ int main(void) {
 ";
 
 /// The races that `deadheat run` tells of the program, and its last note.
-fn told(folder: &Path, options: &[&str]) -> (Vec<Value>, Option<String>) {
+fn told(folder: &Path, options: &[&str], history: &str) -> (Vec<Value>, Option<String>) {
     let mut command = deadheat();
+    command.env("DEADHEAT_OPTIONS", history);
     command.args(["run", "--format", "json"]).args(options).args(["--", "./forgotten", "a b"]);
     let output = output(&mut command, folder);
     assert_eq!(output.status.code(), Some(66), "{}", said(&output));
@@ -53,6 +54,15 @@ fn told(folder: &Path, options: &[&str]) -> (Vec<Value>, Option<String>) {
     (lines.into_iter().filter(|line| line["type"] == "race").collect(), note)
 }
 
+/// The functions in which the two sides of the one race are, sorted.
+fn functions(races: &[Value]) -> [String; 2] {
+    let [race] = races else { panic!("one race: {races:?}") };
+    let of = |side: usize| race["accesses"][side]["frames"][0]["function"].as_str();
+    let mut functions = [0, 1].map(|side| of(side).unwrap_or("none").to_owned());
+    functions.sort_unstable();
+    functions
+}
+
 #[test]
 fn the_race_is_told_with_the_thread_and_the_way_to_the_stack() {
     each_compiler("forgotten", |compilers, folder| {
@@ -60,7 +70,7 @@ fn the_race_is_told_with_the_thread_and_the_way_to_the_stack() {
         let order = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../spec/programs");
         let arguments = ["cc", "-g", "-O1", "-pthread", "forgotten.c", "-o", "forgotten", "-I"];
         ok(with(compilers).args(arguments).arg(order), folder);
-        let (races, note) = told(folder, &["--online"]);
+        let (races, note) = told(folder, &[], "");
         let [race] = &races[..] else { panic!("one race: {races:?}") };
         let [earlier, later] = [&race["accesses"][0], &race["accesses"][1]];
         assert_eq!(race["location"]["symbol"], "value");
@@ -71,10 +81,12 @@ fn the_race_is_told_with_the_thread_and_the_way_to_the_stack() {
             "1 race has a stack that is not remembered; `deadheat hunt -- ./forgotten 'a b'` brings it back";
         assert_eq!(note.as_deref(), Some(expected));
         // A recorded run remembers all. Which of the two was first nothing in it says.
-        let (races, note) = told(folder, &[]);
-        let [race] = &races[..] else { panic!("one race: {races:?}") };
-        let mut functions = [0, 1].map(|side| race["accesses"][side]["frames"][0]["function"].as_str());
-        functions.sort_unstable();
-        assert_eq!((functions, note), ([Some("first"), Some("second")], None));
+        let (races, note) = told(folder, &["--recorded"], "");
+        assert_eq!((functions(&races), note), (["first", "second"].map(str::to_owned), None));
+        // So does one that is told to remember more than the program does.
+        let (races, note) = told(folder, &[], "history_size=7");
+        assert_eq!((functions(&races), note), (["first", "second"].map(str::to_owned), None));
+        let (_, note) = told(folder, &[], "history_size=4");
+        assert_eq!(note.as_deref(), Some(expected));
     });
 }

@@ -134,11 +134,12 @@ fn it_cannot_be_judged_in_another_way() {
     let (code, _, err) = run(&folder, &["analyze", "t.dh", "--all-pairs"]);
     assert_eq!(code, 2, "{err}");
     assert!(err.contains("t.dh: the races were found while the program ran"), "{err}");
-    for arguments in [&["--by", "hb"][..], &["--all-pairs"]] {
-        let (code, _, err) = run(&folder, &[&["run", "--online"][..], arguments, &["--", "true"]].concat());
-        assert_eq!(code, 2, "{err}");
-        assert!(err.contains("cannot be used with"), "{err}");
-    }
+    let (code, _, err) = run(&folder, &["run", "--all-pairs", "--", "true"]);
+    assert_eq!(code, 2, "{err}");
+    assert!(err.contains("`deadheat run --recorded --all-pairs -- PROG` records it"), "{err}");
+    let (code, _, err) = run(&folder, &["run", "--online", "--recorded", "--", "true"]);
+    assert_eq!(code, 2, "{err}");
+    assert!(err.contains("cannot be used with"), "{err}");
 }
 
 #[test]

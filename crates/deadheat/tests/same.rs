@@ -82,7 +82,7 @@ fn once(program: &Program, executable: &Path, folder: &Path) -> Result<(), Faile
     let _ = fs::remove_dir_all(&traces);
     fs::create_dir_all(&traces).map_err(|error| error.to_string())?;
     let mut command = Command::new(env!("CARGO_BIN_EXE_deadheat"));
-    command.args(["run", "--online", "--format", "json", "--timeout", "60", "--trace"]);
+    command.args(["run", "--format", "json", "--timeout", "60", "--trace"]);
     let output = run(command.arg(traces.join("t")).arg("--").arg(executable), folder)?;
     judge::judge(program, &outcome(&output)?, Found::Online).map_err(|fault| format!("online: {fault}"))?;
     let mut files: Vec<PathBuf> = fs::read_dir(&traces)

@@ -57,7 +57,7 @@ fn exactly_the_planted_races_are_told_and_memory_stays_flat() {
     let Some((program, folder, executable)) = built("shared") else { return };
     assert_eq!(program.races.len(), 4);
     let mut command = deadheat();
-    command.args(["run", "--online", "--format", "json", "-o", "report", "--"]);
+    command.args(["run", "--format", "json", "-o", "report", "--"]);
     let output = output(command.arg(&executable).arg(seconds().to_string()).arg(THREADS), &folder);
     let report = std::fs::read_to_string(folder.join("report")).unwrap_or_default();
     let code = output.status.code().unwrap_or(-1);
@@ -77,9 +77,24 @@ fn exactly_the_planted_races_are_told_and_memory_stays_flat() {
 /// Both kinds of runs must end by themselves.
 #[test]
 fn handlers_within_atomic_operations_do_not_wait_for_good() {
-    let Some((program, folder, executable)) = built("handlers") else { return };
+    for name in ["handlers", "stripes"] {
+        let Some((program, folder, executable)) = built(name) else { return };
+        for found in [Found::Online, Found::ByHand] {
+            let outcome =
+                run::run(&executable, &folder, found).unwrap_or_else(|fault| panic!("{name}: {fault}"));
+            judge::judge(&program, &outcome, found)
+                .unwrap_or_else(|fault| panic!("{name}, {found:?}: {fault}"));
+        }
+    }
+}
+
+/// Its races are many, and which of them still have both stacks is not foreseen.
+#[test]
+fn a_handler_that_finds_races_does_not_wait_for_its_own_thread() {
+    let Some((_, folder, executable)) = built("reports") else { return };
     for found in [Found::Online, Found::ByHand] {
         let outcome = run::run(&executable, &folder, found).unwrap_or_else(|fault| panic!("{fault}"));
-        judge::judge(&program, &outcome, found).unwrap_or_else(|fault| panic!("{found:?}: {fault}"));
+        let at = |symbol: &str| outcome.races.iter().any(|race| race["location"]["symbol"] == symbol);
+        assert!(outcome.code == 66 && at("first") && at("second"), "{found:?}: {outcome:?}");
     }
 }

@@ -179,7 +179,7 @@ impl Subject {
     fn detected(&self, comparison: &mut Comparison, tools: &Tools, manner: Manner) -> Outcome<()> {
         let report = self.folder.join(Build::Deadheat.name()).join(format!("{}.report.jsonl", self.name));
         let mut before = words(&[tools.deadheat.as_os_str()]);
-        before.extend(words(&["run", "--online", "--format", "json", "-o"]));
+        before.extend(words(&["run", "--format", "json", "-o"]));
         before.extend([report.clone().into_os_string(), "--".into()]);
         comparison.record.push(self.run(Build::Deadheat, before, manner).expect(&[0, RACES])?);
         comparison.races = comparison.races.max(races_in(&report));

@@ -8,7 +8,7 @@ use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use deadheat_core::wire::{block, flag, header};
 
 use super::lock::Lock;
-use super::start;
+use super::{archive, start};
 use crate::hot::log::ROOM;
 use crate::hot::thread::{self, Thread};
 use crate::sys;
@@ -21,6 +21,7 @@ const NO_FILE: u32 = u32::MAX;
 static ROOM_IN_MEMORY: AtomicU64 = AtomicU64::new(0);
 /// The room that is asked for, and the least that will do: a stream of a short thread takes a page.
 const MOST_IN_MEMORY: usize = 4 << 30;
+const ENOUGH_IN_MEMORY: usize = 64 << 20;
 const LEAST_IN_MEMORY: usize = 16 << 20;
 /// Address of the mapped first page.
 static HEADER: AtomicU64 = AtomicU64::new(0);
@@ -42,7 +43,7 @@ struct Spare {
 }
 
 /// Pieces that are remembered; what comes beyond stays unused.
-const SPARE_PIECES: usize = 64;
+const SPARE_PIECES: usize = 256;
 
 // SAFETY: the pieces are touched under `lock` alone.
 unsafe impl Sync for Spare {}
@@ -52,6 +53,8 @@ static SPARE: Spare =
 
 impl Spare {
     fn with<R>(&self, body: impl FnOnce(&mut [(u64, usize); SPARE_PIECES], &mut usize) -> R) -> R {
+        // A handler that finds a race needs a block, too.
+        let _quiet = sys::Quiet::new();
         self.lock.with(|| {
             // SAFETY: under the lock.
             let (pieces, count) = unsafe { &mut *self.pieces.get() };
@@ -61,7 +64,11 @@ impl Spare {
 
     fn put(&self, offset: u64, size: usize) {
         self.with(|pieces, count| {
-            if *count < SPARE_PIECES {
+            let end = offset + size as u64;
+            let next = |piece: &&mut (u64, usize)| piece.0 + piece.1 as u64 == offset || piece.0 == end;
+            if let Some(piece) = pieces[..*count].iter_mut().find(next) {
+                *piece = (piece.0.min(offset), piece.1 + size);
+            } else if *count < SPARE_PIECES {
                 pieces[*count] = (offset, size);
                 *count += 1;
             }
@@ -86,12 +93,14 @@ impl Spare {
 
 /// Takes the lock for a fork.
 pub(crate) fn lock_for_fork() {
+    archive::lock_for_fork();
     SPARE.lock.acquire();
 }
 
 /// Gives the lock back after a fork.
 pub(crate) fn unlock_after_fork() {
     SPARE.lock.release();
+    archive::unlock_after_fork();
 }
 
 /// Begins a trace file whose first page is mapped at `page`.
@@ -99,6 +108,7 @@ pub(crate) fn begin_file(file: Option<i32>, page: *mut u8) {
     FILE.store(file.map_or(NO_FILE, |file| file as u32), Ordering::Relaxed);
     STOPPED.store(0, Ordering::Relaxed);
     SPARE.with(|_, count| *count = 0);
+    archive::begin();
     HEADER.store(page as u64, Ordering::Release);
 }
 
@@ -113,12 +123,18 @@ pub(crate) fn begin_in_memory() -> Result<*mut u8, sys::Errno> {
                 return Ok(page);
             }
             Err(error) if size <= LEAST_IN_MEMORY => return Err(error),
-            Err(_) => size /= 2,
+            // The address space is limited, and others want of it, too.
+            Err(_) => size = size.min(2 * ENOUGH_IN_MEMORY) / 2,
         }
     }
 }
 
-/// The bytes of a trace in memory so far.
+/// Writes the trace that is in memory into a file.
+pub(crate) fn write_to(file: i32) -> Result<(), sys::Errno> {
+    archive::write(file)
+}
+
+/// The bytes of a trace in memory so far, but for streams that are in the archive.
 pub(crate) fn in_memory() -> &'static [u8] {
     let page = header_page();
     if page.is_null() || FILE.load(Ordering::Relaxed) != NO_FILE {
@@ -229,6 +245,16 @@ pub(crate) unsafe fn give_back(stream: *mut Thread) {
             return;
         }
         let page = header::PAGE as usize;
+        let len = state.at.offset_from(state.block) as usize;
+        let in_memory = FILE.load(Ordering::Relaxed) == NO_FILE;
+        // SAFETY: as above; what a block of a page holds is shorter than that.
+        if in_memory && archive::keep(state.block_offset, core::slice::from_raw_parts(state.block, len)) {
+            state.block.cast::<u32>().write_volatile(0);
+            core::sync::atomic::fence(Ordering::Release);
+            state.block.write_bytes(0, len);
+            SPARE.put(state.block_offset, state.block_size);
+            return;
+        }
         // One byte more than was written: the zero that ends the events.
         let used = (state.at.offset_from(state.block) as usize + 1).next_multiple_of(page);
         if used < state.block_size {

@@ -14,6 +14,7 @@ use deadheat_core::options;
 use deadheat_core::wire::header;
 
 use super::lock::Lock;
+use super::options::{self as options_given, TEXTS, text_of};
 use super::{block, exit, rescue, start};
 use crate::{online, sys};
 
@@ -38,9 +39,6 @@ struct Linked {
 #[used]
 static LINKED: Linked = Linked { mark: options::PATH_MARK, path: [0; options::PATH_ROOM] };
 
-/// Texts of options: the program's own, then those of [`options::VARIABLES`].
-const TEXTS: usize = 1 + options::VARIABLES.len();
-
 /// What is kept of the environment, which the program may change. Each ends with a NUL.
 struct Kept {
     texts: [*const c_char; TEXTS],
@@ -59,15 +57,10 @@ pub(crate) fn on() -> bool {
 /// # Safety
 /// Called once, before any other thread runs; the environment is the program's.
 pub(crate) unsafe fn begin(environment: *const *const c_char) -> bool {
-    // SAFETY: the caller's promise; the program's function has no argument and gives a text or null.
+    // SAFETY: the caller's promise.
     unsafe {
-        let own = text_of(weak_address!("__tsan_default_options"));
-        let mut texts = [own, b"", b""];
-        warn_of("__tsan_default_options", own);
-        for (text, name) in texts[1..].iter_mut().zip(options::VARIABLES) {
-            *text = start::variable(environment, name).unwrap_or_default();
-            warn_of(name, text);
-        }
+        let texts = options_given::read(environment);
+        online::limit_memory(&texts);
         let flag = |name| options::value(&texts, name).and_then(options::yes);
         if flag("report_bugs") == Some(false) {
             return false;
@@ -84,19 +77,6 @@ pub(crate) unsafe fn begin(environment: *const *const c_char) -> bool {
     true
 }
 
-/// What the program's own function gives, if it has one.
-unsafe fn text_of<'a>(function: usize) -> &'a [u8] {
-    if function == 0 {
-        return b"";
-    }
-    // SAFETY: the caller's promise.
-    unsafe {
-        let function = core::mem::transmute::<usize, unsafe extern "C" fn() -> *const c_char>(function);
-        let text = function();
-        if text.is_null() { b"" } else { CStr::from_ptr(text).to_bytes() }
-    }
-}
-
 /// A copy of the text; no text if there is no memory for it.
 fn keep(text: &[u8]) -> *const c_char {
     if text.is_empty() {
@@ -106,21 +86,6 @@ fn keep(text: &[u8]) -> *const c_char {
     // SAFETY: the mapping is longer than the text, and zero behind it.
     unsafe { core::ptr::copy_nonoverlapping(text.as_ptr(), copy, text.len()) };
     copy as *const c_char
-}
-
-/// Names what cannot be meant.
-fn warn_of(source: &str, text: &[u8]) {
-    for (name, value) in options::words(text) {
-        let wrong: &[u8] = match name {
-            _ if !options::is_known(name) => b"there is no option `",
-            b"exitcode" if options::code(value).is_none() => b"not a number from 0 to 255 for `",
-            b"halt_on_error" | b"report_bugs" if options::yes(value).is_none() => b"neither 0 nor 1 for `",
-            _ => continue,
-        };
-        for part in [b"deadheat: warning: ", source.as_bytes(), b": ", wrong, name, b"`\n"] {
-            sys::say(part);
-        }
-    }
 }
 
 /// In a forked child, whose trace is begun: it has found nothing yet.
@@ -216,7 +181,7 @@ fn see_to_it(quiet: &sys::Quiet, process: u32) -> i32 {
 fn become_teller(quiet: &sys::Quiet, process: u32) -> ! {
     let teller = teller();
     if let Ok(file) = sys::create_nameless()
-        && sys::write_all(file, block::in_memory()).is_ok()
+        && block::write_to(file).is_ok()
     {
         let mut path = *b"/proc/self/fd/\0\0\0\0\0\0\0\0\0\0\0";
         rescue::put_number(&mut path, 14, file as u64);

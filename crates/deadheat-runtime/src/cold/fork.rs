@@ -44,6 +44,8 @@ pub(crate) fn register() {
 
 /// The process that forks.
 static PARENT: AtomicU32 = AtomicU32::new(0);
+/// The signals that the thread blocks which forks: a handler that finds a race meanwhile would wait for locks of its own thread's.
+static mut MASK: sys::Mask = sys::Mask::NONE;
 
 /// The program is about to fork by a system call of its own, so that nobody calls the functions of [`register`].
 pub(crate) fn before_bare() {
@@ -63,14 +65,20 @@ pub(crate) fn after_bare(in_child: bool) {
 
 unsafe extern "C" fn before() {
     words::before_fork();
+    let mask = sys::Quiet::new().keep();
     lock();
     online::lock_for_fork();
+    // SAFETY: under the locks.
+    unsafe { MASK = mask };
     PARENT.store(sys::process_id(), Ordering::Relaxed);
 }
 
 unsafe extern "C" fn after() {
+    // SAFETY: under the locks.
+    let mask = unsafe { MASK };
     online::unlock_after_fork();
     unlock();
+    mask.set();
 }
 
 unsafe extern "C" fn after_in_child() {

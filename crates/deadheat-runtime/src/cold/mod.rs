@@ -1,11 +1,13 @@
 //! What may wait: start, blocks, threads, modules, fork, exit.
 
+mod archive;
 pub(crate) mod block;
 pub(crate) mod byhand;
 pub(crate) mod exit;
 pub(crate) mod fork;
 pub(crate) mod lock;
 pub(crate) mod modules;
+pub(crate) mod options;
 pub(crate) mod rescue;
 pub(crate) mod start;
 pub(crate) mod threads;

@@ -26,7 +26,7 @@ pub(crate) fn tell(trace: &[u8], teller: &[u8]) {
     path[9 + digits..][..6].copy_from_slice(b".trace");
     // SAFETY: the path ends with a NUL.
     let file = unsafe { sys::create_file(path.as_ptr()) };
-    let written = file.and_then(|file| sys::write_all(file, trace));
+    let written = file.and_then(super::block::write_to);
     if teller.is_empty() {
         sys::say(b"deadheat: it is not known where the command line lies that tells more");
     } else {

@@ -5,7 +5,7 @@ use core::sync::atomic::{AtomicU32, Ordering};
 
 use deadheat_core::wire::{self, Mode, Wire, header};
 
-use super::{block, byhand, fork, modules, threads};
+use super::{block, byhand, fork, modules, options, threads};
 use crate::gate;
 use crate::hot::thread::{self, Thread};
 use crate::online;
@@ -69,15 +69,13 @@ pub(crate) unsafe extern "C" fn start(
                 // SAFETY: the arguments are `count` texts.
                 unsafe { record(trace, gate, count, arguments) }
             }
-            Ok(Wire { mode: Mode::Detect, trace, .. }) => {
+            Ok(Wire { mode: mode @ (Mode::Detect | Mode::RecordAndDetect), trace, .. }) => {
                 gate::let_none_pass();
-                // SAFETY: the arguments are `count` texts.
-                detect(unsafe { record(trace, false, count, arguments) }, false)
-            }
-            Ok(Wire { mode: Mode::RecordAndDetect, trace, .. }) => {
-                gate::let_none_pass();
-                // SAFETY: the arguments are `count` texts.
-                detect(unsafe { record(trace, false, count, arguments) }, true)
+                // SAFETY: the arguments are `count` texts; no other thread runs, and the environment is the program's.
+                unsafe {
+                    online::limit_memory(&options::read(environment));
+                    detect(record(trace, false, count, arguments), mode == Mode::RecordAndDetect)
+                }
             }
             Ok(Wire { mode: Mode::Provoke, trace, .. }) => provoke(trace),
             Ok(Wire { mode: Mode::Off, .. }) => OFF,
@@ -200,6 +198,10 @@ pub(crate) fn open_trace(forked_from: u32) -> bool {
     let opened =
         if byhand::on() { block::begin_in_memory().map(|page| (None, page)) } else { map_first(forked_from) };
     let Ok((file, page)) = opened else {
+        if byhand::on() {
+            online::without_memory();
+            return false;
+        }
         sys::say(b"deadheat: cannot create the trace file; nothing is recorded\n");
         return false;
     };

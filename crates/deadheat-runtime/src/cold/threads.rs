@@ -62,7 +62,14 @@ fn new_thread(id: u32) -> Option<*mut Thread> {
 }
 
 fn map_thread() -> Option<*mut Thread> {
-    sys::map_anonymous(MAPPING_SIZE).ok().map(|address| address.cast())
+    match sys::map_anonymous(MAPPING_SIZE) {
+        Ok(address) => Some(address.cast()),
+        Err(_) if online::on() => {
+            online::without_memory();
+            None
+        }
+        Err(_) => None,
+    }
 }
 
 /// Fills the fields of a zeroed `Thread`.

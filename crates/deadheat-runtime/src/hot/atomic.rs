@@ -4,7 +4,7 @@
 //! stamps is the order in which the operations took place and a reader of the trace knows which
 //! store a load read from. Model: "do it, stamp it, append it".
 
-use core::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering, fence};
+use core::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering, compiler_fence, fence};
 
 use deadheat_core::access::{MemoryOrder, Mode};
 use deadheat_core::codec::Key;
@@ -146,7 +146,9 @@ unsafe fn detect<R>(
             return outcome.result;
         }
     }
-    let Some(held) = stripe.take(owner, !nested) else { return operation().result };
+    // SAFETY: the caller's promise.
+    let holds = unsafe { Holds::new(thread) };
+    let Some(held) = stripe.take(owner, !nested && holds.is_first()) else { return operation().result };
     if meant.writes() {
         held.wrote();
     }
@@ -162,6 +164,39 @@ unsafe fn detect<R>(
         }
     }
     outcome.result
+}
+
+/// Marks the thread as one that holds a stripe while it lives.
+struct Holds {
+    thread: *mut Thread,
+    before: u32,
+}
+
+impl Holds {
+    /// # Safety
+    /// `thread` is the calling thread's.
+    #[inline(always)]
+    unsafe fn new(thread: *mut Thread) -> Holds {
+        // SAFETY: the caller's promise.
+        let before = unsafe { core::mem::replace(&mut (*thread).holds, 1) };
+        compiler_fence(Ordering::SeqCst);
+        Holds { thread, before }
+    }
+
+    /// Whether no hook that this one's handler interrupted holds one.
+    #[inline(always)]
+    fn is_first(&self) -> bool {
+        self.before == 0
+    }
+}
+
+impl Drop for Holds {
+    #[inline(always)]
+    fn drop(&mut self) {
+        compiler_fence(Ordering::SeqCst);
+        // SAFETY: as in `new`; the thread outlives its hook.
+        unsafe { (*self.thread).holds = self.before };
+    }
 }
 
 /// # Safety

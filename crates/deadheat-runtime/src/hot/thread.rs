@@ -57,6 +57,9 @@ pub(crate) struct Thread {
     pub(crate) too_deep: u64,
     /// The stream's last stamp.
     pub(crate) stamp: u64,
+    /// Set while the thread holds a stripe for an atomic operation, or is about to, and is not busy: a handler that interrupts
+    /// it does not wait for another stripe for ever.
+    pub(crate) holds: u32,
     /// The last atomic load, for telling a spin.
     pub(crate) spin: Spin,
     /// The thread's number in the trace.

@@ -26,6 +26,8 @@ const SMALLEST: usize = 64;
 const CHUNK: usize = 1 << 16;
 /// How many blocks are retired before it is asked whether they can be used again.
 const MANY: u32 = 512;
+/// How many a thread takes at once of those that are for all: there may be others who need some.
+const BATCH: usize = 256;
 /// How many free blocks a thread keeps, about; more are for all.
 const SPARE: u32 = 2048;
 
@@ -101,9 +103,7 @@ impl Blocks {
         let size = SMALLEST << class;
         if self.free[class as usize].is_null() && self.end - self.at < size {
             // What one thread gives back may be what another needs.
-            shared(|blocks| {
-                core::mem::swap(&mut self.free[class as usize], &mut blocks.free[class as usize])
-            });
+            shared(|blocks| self.free[class as usize] = cut(&mut blocks.free[class as usize], BATCH));
         }
         let mut block = self.free[class as usize];
         // SAFETY: free blocks are nobody's; fresh memory is ours.
@@ -162,6 +162,24 @@ impl Blocks {
             slots::busy(&mut self.lookers);
             self.release_unless_seen();
         }
+    }
+
+    /// Gives all free and retired blocks to all, as far as those who may look at them leave their hooks soon.
+    pub(crate) fn share(&mut self) {
+        const TRIES: u32 = 1000;
+        for _ in 0..TRIES {
+            if self.retired.is_null() && self.waiting.is_null() {
+                break;
+            }
+            self.reclaim();
+            yield_now();
+        }
+        shared(|blocks| {
+            for (all, own) in blocks.free.iter_mut().zip(&mut self.free) {
+                append(all, core::mem::replace(own, null_mut()));
+            }
+        });
+        self.spare = 0;
     }
 
     /// Makes the waiting blocks free if nobody is left who may look at them.
@@ -231,6 +249,26 @@ impl Blocks {
             self.free[0] = block;
         }
     }
+}
+
+/// Takes the first blocks of a list, `count` at the most.
+fn cut(list: &mut *mut Block, count: usize) -> *mut Block {
+    let first = *list;
+    let mut last = first;
+    if first.is_null() {
+        return first;
+    }
+    // SAFETY: the list's blocks are the caller's.
+    unsafe {
+        for _ in 1..count {
+            if (*last).next.is_null() {
+                break;
+            }
+            last = (*last).next;
+        }
+        *list = core::mem::replace(&mut (*last).next, null_mut());
+    }
+    first
 }
 
 /// Puts the blocks of one list in front of another's.
@@ -411,6 +449,22 @@ pub(crate) fn hint(cell: &[AtomicU64; 2], word: u64, blocks: &mut Blocks) {
     blocks.hints = blocks.hints.wrapping_add(1);
     if word::same_slot(before, word) || blocks.hints.is_multiple_of(SELDOM) {
         cell[1].store(word, Ordering::Relaxed);
+    }
+}
+
+/// Takes a block away from its cell, which may be in use.
+///
+/// # Safety
+/// The calling thread is marked busy; `blocks` are its own.
+pub(crate) unsafe fn unlink(cell: &[AtomicU64; 2], blocks: &mut Blocks) {
+    let first = cell[0].load(Ordering::Relaxed);
+    let block = word::linked(first) as *mut Block;
+    if word::is_special(first)
+        && !block.is_null()
+        && cell[0].compare_exchange(first, 0, Ordering::SeqCst, Ordering::Relaxed).is_ok()
+    {
+        // SAFETY: its link is gone, and we took it away.
+        unsafe { blocks.retire(block) };
     }
 }
 

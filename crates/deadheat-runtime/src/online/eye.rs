@@ -8,10 +8,10 @@ use deadheat_core::race::HeldLock;
 use super::beside::Beside;
 use super::block::Blocks;
 use super::clock::Clock;
-use super::history::{History, Kept};
+use super::history::{History, Kept, ROUND};
 use super::list::List;
 use super::word::{self, LAST_CLOCK};
-use super::{slots, tree};
+use super::{memory, slots, tree};
 use crate::hot::thread::Thread;
 
 /// One thread's part of the detector. All zeros is that of a thread that did nothing yet.
@@ -30,6 +30,8 @@ pub(crate) struct Eye {
     history: *mut History,
     /// How many records the history had when this moment began.
     begun: u64,
+    /// How many it had when it was looked how much memory there is.
+    looked: u64,
     /// How often the thread learned something; begins with the thread's number, so that no two threads' are equal.
     pub(super) version: u64,
     /// By slot, what is known; in the own slot, the last moment with an access.
@@ -129,6 +131,7 @@ impl Eye {
         self.history = slots::history(slot);
         self.version = u64::from(id) << 32;
         super::block::inherit(&mut self.blocks);
+        self.looked = 0;
         self.begin_moment();
     }
 
@@ -178,9 +181,13 @@ impl Eye {
     pub(super) unsafe fn tell_context(thread: *mut Thread) {
         // SAFETY: the caller's promise; a thread with a slot has its history.
         unsafe {
+            let history = &*(*thread).eye.history;
+            if memory::is_limited() && history.count() >= (*thread).eye.looked + ROUND {
+                (*thread).eye.looked = history.count();
+                memory::look(thread);
+            }
             let node = Eye::node(thread);
             let eye = &(*thread).eye;
-            let history = &*eye.history;
             if history.count() == 0 {
                 super::report::accessed();
                 super::rest(&eye.clock);
@@ -199,10 +206,18 @@ impl Eye {
     }
 
     /// Notes an access of a hook whose context the history has.
+    ///
+    /// # Safety
+    /// `thread` is the calling thread's.
     #[inline(always)]
-    pub(super) fn keep(&self, kept: Kept) {
-        // SAFETY: a thread with a slot has its history.
-        unsafe { (*self.history).keep(kept) };
+    pub(super) unsafe fn keep(thread: *mut Thread, kept: Kept) {
+        // SAFETY: the caller's promise; a thread with a slot has its history.
+        unsafe {
+            if (*(*thread).eye.history).keep(kept) {
+                // The next access comes by `tell_context`, which looks how much memory there is.
+                (*thread).clean = null_mut();
+            }
+        }
     }
 
     /// The present calls, as a node of the tree. Calls that nothing was noted in are not in the tree.

@@ -17,14 +17,16 @@ use deadheat_core::race::HeldLock;
 
 use super::eye::STEP;
 use super::list::List;
-use super::pool;
+use super::report::MOST_LOCKS as MOST_TOLD;
+use super::{memory, pool};
 use crate::cold::lock::Lock;
+use crate::sys;
 use crate::sys::primitive::{pause, yield_now};
 
-/// Records of a ring: 256 KiB, which leaves room for the program in the caches.
-const RECORDS: u64 = 1 << 14;
-/// Clocks whose beginnings are remembered.
-const CLOCKS: u64 = 1 << 14;
+/// After so many records it is time to look how much memory there is. The smallest ring has as many: 256 KiB, which leaves
+/// room for the program in the caches.
+pub(super) const ROUND: u64 = 1 << 14;
+const _: () = assert!(ROUND == 1 << deadheat_core::options::Memory::USUAL.history_log2);
 
 /// One record of 16 bytes.
 ///
@@ -57,15 +59,20 @@ const SIZE_SHIFT: u32 = 60;
 const RANGE: u64 = 15;
 const CLOCK: u64 = (1 << 38) - 1;
 
+/// Bytes of a cache line.
+const LINE: usize = 64;
+
 /// One slot's memory of its accesses.
 #[repr(C)]
 pub(crate) struct History {
     /// How many records were ever written.
     count: AtomicU64,
-    owners: Owners,
+    /// How many records there are, and clocks whose beginnings are remembered, less one: a power of two less one.
+    mask: u64,
+    ring: *const Record,
     /// By clock: the record that begins it.
-    begins: [AtomicU64; CLOCKS as usize],
-    ring: [Record; RECORDS as usize],
+    begins: *const AtomicU64,
+    owners: Owners,
 }
 
 struct Owners {
@@ -109,8 +116,17 @@ pub(crate) struct Site {
     pub(crate) pc: u64,
     /// The call that it was made in: a node of the tree.
     pub(crate) node: u32,
+    /// The locks that were held, as many as are told. They take no memory of the pool, whose lock the thread may hold that a
+    /// handler interrupted which looks for this.
+    locks: [HeldLock; MOST_TOLD],
+    lock_count: usize,
+}
+
+impl Site {
     /// The locks that were held.
-    pub(crate) locks: List<HeldLock>,
+    pub(crate) fn locks(&self) -> &[HeldLock] {
+        &self.locks[..self.lock_count]
+    }
 }
 
 /// What a record's first word says of an access of `size` bytes.
@@ -130,6 +146,10 @@ fn access(first: u64, size: u64) -> Access {
 }
 
 /// How a look for an access went.
+#[allow(
+    clippy::large_enum_variant,
+    reason = "there is no heap to put the large one on, and it is seldom made"
+)]
 enum Found {
     Site(Site),
     /// Its moment is not remembered any more, or was without it.
@@ -152,11 +172,38 @@ pub(crate) struct Wanted {
 impl History {
     /// An empty one. Its memory is used as it fills.
     pub(crate) fn make() -> *mut History {
-        pool::map(size_of::<History>()).cast()
+        let records = memory::history_records();
+        let tables = records * (size_of::<Record>() + size_of::<AtomicU64>());
+        let made = pool::map(size_of::<History>().next_multiple_of(LINE) + tables);
+        // SAFETY: fresh memory, which holds the tables behind the rest; all zeros is an empty history but for these fields.
+        unsafe {
+            let history = made.cast::<History>();
+            let ring = made.add(size_of::<History>().next_multiple_of(LINE)).cast::<Record>();
+            (*history).mask = records as u64 - 1;
+            (*history).ring = ring;
+            (*history).begins = ring.add(records).cast();
+            history
+        }
+    }
+
+    /// The record of a number; those of `mask + 1` numbers are there.
+    #[inline(always)]
+    fn record(&self, at: u64) -> &Record {
+        // SAFETY: the ring has `mask + 1` records and stays mapped.
+        unsafe { &*self.ring.add((at & self.mask) as usize) }
+    }
+
+    /// Where a clock begins.
+    #[inline(always)]
+    fn begin(&self, clock: u64) -> &AtomicU64 {
+        // SAFETY: the table has `mask + 1` entries and stays mapped.
+        unsafe { &*self.begins.add(((clock / STEP) & self.mask) as usize) }
     }
 
     /// The thread `id` has the slot from `clock` on.
     pub(crate) fn owned_by(&self, id: u32, clock: u64) {
+        // A handler that finds a race asks who had the slot.
+        let _quiet = sys::Quiet::new();
         self.owners.lock.with(|| {
             // SAFETY: under the lock.
             unsafe { (*self.owners.rows.get()).push((id, clock)) };
@@ -179,20 +226,21 @@ impl History {
     }
 
     #[inline(always)]
-    fn put(&self, first: u64, second: u64) {
+    fn put(&self, first: u64, second: u64) -> u64 {
         let count = self.count.load(Ordering::Relaxed);
-        let record = &self.ring[(count % RECORDS) as usize];
+        let record = self.record(count);
         record.first.store(first, Ordering::Relaxed);
         record.second.store(second, Ordering::Relaxed);
         self.count.store(count + 1, Ordering::Release);
+        count + 1
     }
 
     /// Notes the context of what follows. `begun`: how many records there were when the moment began.
     #[inline]
     pub(crate) fn context(&self, (clock, begun): (u64, u64), node: u32, locks: &[HeldLock]) {
-        let begins = &self.begins[(clock / STEP % CLOCKS) as usize];
+        let begins = self.begin(clock);
         let count = self.count();
-        if count == begun || count - begins.load(Ordering::Relaxed) >= RECORDS {
+        if count == begun || count - begins.load(Ordering::Relaxed) > self.mask {
             begins.store(count, Ordering::Relaxed);
         }
         let locks = &locks[locks.len().saturating_sub(MOST_LOCKS)..];
@@ -202,10 +250,10 @@ impl History {
         }
     }
 
-    /// Notes an access of a hook.
+    /// Notes an access of a hook; `true` once a round.
     #[inline(always)]
-    pub(crate) fn keep(&self, kept: Kept) {
-        self.put(kept.first, kept.second);
+    pub(crate) fn keep(&self, kept: Kept) -> bool {
+        self.put(kept.first, kept.second).is_multiple_of(ROUND)
     }
 
     /// Notes an access.
@@ -223,7 +271,7 @@ impl History {
     }
 
     fn get(&self, at: u64) -> (u64, u64) {
-        let record = &self.ring[(at % RECORDS) as usize];
+        let record = self.record(at);
         (record.first.load(Ordering::Relaxed), record.second.load(Ordering::Relaxed))
     }
 
@@ -246,21 +294,18 @@ impl History {
 
     fn find_now(&self, wanted: &Wanted) -> Found {
         let count = self.count.load(Ordering::Acquire);
-        let begin = self.begins[(wanted.clock / STEP % CLOCKS) as usize].load(Ordering::Relaxed);
-        let mut found = self.find_from(begin, count, wanted);
+        let begin = self.begin(wanted.clock).load(Ordering::Relaxed);
+        let found = self.find_from(begin, count, wanted);
         fence(Ordering::Acquire);
         // What was written meanwhile went over the oldest records.
-        if self.count.load(Ordering::Relaxed) + 1 >= begin + RECORDS {
-            if let Found::Site(site) = &mut found {
-                site.locks.drop_all();
-            }
+        if self.count.load(Ordering::Relaxed) > begin + self.mask - 1 {
             return Found::Forgotten;
         }
         found
     }
 
     fn find_from(&self, begin: u64, count: u64, wanted: &Wanted) -> Found {
-        if begin >= count || count - begin >= RECORDS {
+        if begin >= count || count - begin > self.mask {
             return Found::Forgotten;
         }
         let (mut context, mut first) = (0, true);
@@ -304,12 +349,13 @@ impl History {
 
     fn site(&self, context: u64, access: Access, pc: u64) -> Site {
         let (head, node) = self.get(context);
-        let mut locks = List::new();
-        for at in 1..=(head >> COUNT_SHIFT & MOST_LOCKS as u64) {
-            let (lock, _) = self.get(context + at);
+        let mut locks = [HeldLock { lock: 0, mode: LockMode::Write }; MOST_TOLD];
+        let lock_count = MOST_TOLD.min((head >> COUNT_SHIFT) as usize & MOST_LOCKS);
+        for (at, held) in locks.iter_mut().enumerate().take(lock_count) {
+            let (lock, _) = self.get(context + 1 + at as u64);
             let mode = if lock >> COUNT_SHIFT & 1 == 0 { LockMode::Write } else { LockMode::Read };
-            locks.push(HeldLock { lock: lock & ADDRESS, mode });
+            *held = HeldLock { lock: lock & ADDRESS, mode };
         }
-        Site { access, pc, node: node as u32, locks }
+        Site { access, pc, node: node as u32, locks, lock_count }
     }
 }

@@ -18,6 +18,7 @@ mod crowd;
 mod eye;
 mod history;
 pub(crate) mod list;
+mod memory;
 mod nesting;
 mod object;
 mod order;
@@ -38,6 +39,7 @@ use deadheat_core::access::{Access, Mode, Via};
 use deadheat_core::event::{BlockKind, Fault, LockMode, Op, SyncKind};
 
 pub(crate) use eye::Eye;
+pub(crate) use memory::{begin as limit_memory, none as without_memory};
 pub(crate) use quick::{access, on_access, on_odd_access, range, used};
 pub(crate) use report::records as certain;
 pub(crate) use shadow::{CELLS, REGION_LOG2, REGIONS};
@@ -63,10 +65,12 @@ static STATE: AtomicU8 = AtomicU8::new(0);
 /// Whether a recording is made, too.
 static BESIDE: AtomicBool = AtomicBool::new(false);
 
-/// The hooks of plain accesses go to [`on_access`].
+/// The hooks of plain accesses go to [`on_access`]; with a greater number they return at once.
 pub(crate) const LOOKING: u8 = 1;
 /// One thread runs, and knows all that the others did: whoever comes learns what it does now before coming.
 const ALONE: u8 = 2;
+/// There is no memory: nothing is looked at any more.
+const GIVEN_UP: u8 = 3;
 
 /// [`Thread::busy`] while an access is judged.
 const JUDGING: u32 = 1;
@@ -96,11 +100,33 @@ pub(crate) fn beside_recording() -> bool {
     BESIDE.load(Ordering::Relaxed)
 }
 
+/// What `STATE` has become.
 fn set(state: u8) {
-    STATE.store(state, Ordering::Relaxed);
     if !beside_recording() {
-        ON.store(state, Ordering::Relaxed);
+        ON.store(state, Ordering::SeqCst);
+        if has_given_up() {
+            ON.store(GIVEN_UP, Ordering::SeqCst);
+        }
     }
+}
+
+/// Goes from one state to another, unless it was given up meanwhile.
+fn change(from: u8, to: u8) {
+    if STATE.compare_exchange(from, to, Ordering::SeqCst, Ordering::SeqCst).is_ok() {
+        set(to);
+    }
+}
+
+/// Nothing is looked at any more; `false` if that is so already.
+fn give_up() -> bool {
+    let before = STATE.swap(GIVEN_UP, Ordering::SeqCst);
+    set(GIVEN_UP);
+    before != GIVEN_UP
+}
+
+#[inline(always)]
+fn has_given_up() -> bool {
+    STATE.load(Ordering::SeqCst) == GIVEN_UP
 }
 
 /// Whether accesses may race.
@@ -112,23 +138,23 @@ fn looking() -> bool {
 /// Races are looked for from now on, beside a recording or instead of one; the trace's file is open.
 pub(crate) fn start(beside: bool) {
     BESIDE.store(beside, Ordering::Relaxed);
-    tree::start();
+    if !tree::start() {
+        return;
+    }
     report::begin();
-    set(LOOKING);
+    change(0, LOOKING);
 }
 
 /// Another thread comes: accesses are looked at.
 fn look() {
-    if on() {
-        set(LOOKING);
-    }
+    change(ALONE, LOOKING);
 }
 
 /// Accesses are not looked at as long as the calling thread, whose clock is `known`, is the only one and knows all that
 /// others did.
 fn rest(known: &Clock) {
     if looking() {
-        slots::if_alone(known, || set(ALONE));
+        slots::if_alone(known, || change(LOOKING, ALONE));
     }
 }
 
@@ -182,7 +208,13 @@ unsafe fn judge_part(thread: *mut Thread, access: &Access, range: (usize, usize)
                 Eye::note(thread, access, pc);
             }
         };
-        enter_all(thread, range, (moment, patient), note, || (*access, pc));
+        let mut from = range.0;
+        while patient && range.1 - from > memory::PART {
+            enter_all(thread, (from, from + memory::PART), (moment, patient), note, || (*access, pc));
+            from += memory::PART;
+            memory::look(thread);
+        }
+        enter_all(thread, (from, range.1), (moment, patient), note, || (*access, pc));
         compiler_fence(Ordering::SeqCst);
         (*thread).busy = outer;
     }
@@ -336,7 +368,7 @@ pub(crate) unsafe fn atomic(thread: *mut Thread, pc: usize, access: &Access) {
     let Some(order) = access.atomic else { return };
     // SAFETY: the caller's promise.
     unsafe {
-        if (*thread).eye.slot == 0 || (*thread).busy == ORDERING {
+        if (*thread).eye.slot == 0 || (*thread).busy == ORDERING || has_given_up() {
             return;
         }
         let object = object::find(access.address, object::Family::Atomic);
@@ -383,7 +415,7 @@ pub(crate) unsafe fn event(thread: *mut Thread, pc: usize, op: &Op) {
     unsafe {
         let id = (*thread).id;
         if let Op::Begin = op {
-            if (*thread).eye.slot == 0 {
+            if (*thread).eye.slot == 0 && !has_given_up() {
                 (*thread).eye.settle(thread, id);
             }
             become_current(thread);
@@ -393,10 +425,10 @@ pub(crate) unsafe fn event(thread: *mut Thread, pc: usize, op: &Op) {
             (*thread).eye.relations = (*thread).eye.relations.wrapping_add(1);
         }
         // A handler that interrupts a change of clocks must not change them.
-        if (*thread).eye.slot == 0 || (*thread).busy == ORDERING {
+        if (*thread).eye.slot == 0 || (*thread).busy == ORDERING || has_given_up() {
             return;
         }
-        let owner = (id, (*thread).busy == 0);
+        let owner = (id, (*thread).busy | (*thread).holds == 0);
         match *op {
             Op::Access(Access { address, size, via: Via::Birth, .. }) => birth(thread, address, size),
             Op::Access(access) => judge(thread, &access, pc as u64),
@@ -435,10 +467,10 @@ pub(crate) unsafe fn acquired(thread: *mut Thread, pc: usize, lock: u64, mode: L
     // SAFETY: the caller's promise.
     unsafe {
         let busy = (*thread).busy;
-        if (*thread).eye.slot == 0 || busy == ORDERING {
+        if (*thread).eye.slot == 0 || busy == ORDERING || has_given_up() {
             return;
         }
-        let owner = ((*thread).id, busy == 0);
+        let owner = ((*thread).id, busy | (*thread).holds == 0);
         let node = if owner.1 { tree::child(Eye::node(thread), pc as u64) } else { 0 };
         ordering(thread, |eye| eye.acquire(owner, lock, mode, node));
     }
@@ -452,8 +484,8 @@ pub(crate) unsafe fn released(thread: *mut Thread, lock: u64, mode: LockMode) {
     // SAFETY: the caller's promise.
     unsafe {
         let busy = (*thread).busy;
-        if (*thread).eye.slot != 0 && busy != ORDERING {
-            let owner = ((*thread).id, busy == 0);
+        if (*thread).eye.slot != 0 && busy != ORDERING && !has_given_up() {
+            let owner = ((*thread).id, busy | (*thread).holds == 0);
             ordering(thread, |eye| eye.release(owner, lock, mode));
         }
     }
@@ -488,7 +520,7 @@ pub(crate) fn newest_lock() -> u64 {
 pub(crate) unsafe fn fork(parent: *mut Thread, child: *mut Thread) {
     // SAFETY: the caller's promise.
     unsafe {
-        if on() && (*parent).eye.slot != 0 {
+        if on() && (*parent).eye.slot != 0 && !has_given_up() {
             ordering(parent, |eye| eye.hand_on(&mut (*child).eye.clock));
             (*child).eye.settle(child, (*child).id);
         }
@@ -523,7 +555,7 @@ unsafe fn end(thread: *mut Thread, owner: (u32, bool)) {
 /// # Safety
 /// `thread` is nobody's any more, or the calling thread's at its end.
 pub(crate) unsafe fn drop_thread(thread: *mut Thread) {
-    if on() {
+    if on() && !has_given_up() {
         // SAFETY: the caller's promise.
         unsafe {
             let slot = (*thread).eye.slot;
@@ -545,6 +577,8 @@ unsafe fn born(thread: *mut Thread, pc: usize, owner: (u32, bool), what: (u64, u
     }
     let end = address.saturating_add(size);
     object::in_range(address, end, |at| {
+        // Who holds a stripe is busy or quiet: a handler that interrupts it must not wait for another one.
+        let _quiet = sys::Quiet::new();
         if let Some(_held) = atomic::hold(at as usize, owner) {
             // SAFETY: the stripe is held; the calling thread's own state.
             unsafe { object::remove_near(at, address, end, |lock| nesting::forget(thread, lock)) };
@@ -628,14 +662,20 @@ unsafe fn died(thread: *mut Thread, pc: usize, what: (u64, u64, BlockKind)) {
 /// An object is made or destroyed; its value, if it is an atomic, stays.
 unsafe fn forget(thread: *mut Thread, owner: (u32, bool), address: u64) {
     // SAFETY: the calling thread's own state.
-    unsafe { nesting::forget(thread, address) };
-    if let Some(_held) = atomic::hold(address as usize, owner) {
-        // SAFETY: the stripe is held.
-        unsafe {
+    unsafe {
+        nesting::forget(thread, address);
+        // As above.
+        let outer = (*thread).busy;
+        (*thread).busy = outer.max(JUDGING);
+        compiler_fence(Ordering::SeqCst);
+        if let Some(_held) = atomic::hold(address as usize, owner) {
+            // SAFETY: the stripe is held.
             object::remove(address, |family| {
                 !matches!(family, object::Family::Atomic | object::Family::Thread)
-            })
-        };
+            });
+        }
+        compiler_fence(Ordering::SeqCst);
+        (*thread).busy = outer;
     }
 }
 
@@ -664,6 +704,7 @@ pub(crate) unsafe fn in_child(thread: *mut Thread) {
         // SAFETY: the caller's promise.
         unsafe {
             shadow::forget_all();
+            memory::in_child();
             slots::alone((*thread).eye.slot);
             report::begin();
             nesting::forget_all();

@@ -92,7 +92,7 @@ static LISTS: [AtomicUsize; REGIONS] = [const { AtomicUsize::new(0) }; REGIONS];
 /// Bytes of addresses that share a list; they share a stripe, too.
 const STEP: u64 = 16;
 
-/// The list that holds an address's objects; `None` if nothing is near it yet and none is to be made.
+/// The list that holds an address's objects; `None` if nothing is near it yet and none is to be made, or without memory.
 #[inline]
 fn list(address: u64, make: bool) -> Option<*mut *mut Object> {
     const SHARE: usize = STEP as usize / size_of::<*mut Object>();
@@ -104,6 +104,9 @@ fn list(address: u64, make: bool) -> Option<*mut *mut Object> {
             return None;
         }
         base = shadow::map(&LISTS[region], (region << REGION_LOG2) / SHARE, (1 << REGION_LOG2) / SHARE);
+        if base == 0 {
+            return None;
+        }
     }
     Some(base.wrapping_add(address / STEP as usize * size_of::<*mut Object>()) as *mut *mut Object)
 }
@@ -158,7 +161,9 @@ unsafe fn make<'a>(address: u64, family: Family) -> &'a mut Object {
     let (written, read, waiters) = (Clock::new(), Clock::new(), List::new());
     // SAFETY: the caller's promise; the memory is ours.
     unsafe {
-        let Some(list) = list(address, true) else { unreachable!("a list that is asked for is made") };
+        // Without memory for the list nothing is looked at any more, and nobody finds the object again.
+        let mut nowhere = null_mut();
+        let list = list(address, true).unwrap_or(&raw mut nowhere);
         let next = *list;
         object.write(Object {
             next,

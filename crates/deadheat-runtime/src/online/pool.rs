@@ -6,6 +6,7 @@
 use core::cell::UnsafeCell;
 use core::ptr::null_mut;
 
+use super::memory;
 use crate::cold::lock::Lock;
 use crate::sys;
 
@@ -48,7 +49,7 @@ pub(crate) fn room(size: usize) -> usize {
     1 << class(size)
 }
 
-/// Memory for `size` bytes, aligned to its size up to a page, not zeroed. The process ends if there is none.
+/// Memory for `size` bytes, aligned to its size up to a page, not zeroed.
 pub(crate) fn take(size: usize) -> *mut u8 {
     let class = class(size);
     if class >= LARGE {
@@ -96,14 +97,9 @@ pub(crate) unsafe fn give(piece: *mut u8, size: usize) {
     });
 }
 
-/// Maps pages, or ends the process.
+/// Maps pages for somebody who cannot do without.
 pub(crate) fn map(size: usize) -> *mut u8 {
-    match sys::map_anonymous(size) {
-        Ok(address) => address,
-        Err(_) => crate::cold::fault(
-            b"deadheat: no memory for the race detector itself; raise the limit (ulimit -v), or run without it\n",
-        ),
-    }
+    sys::map_anonymous(size).unwrap_or_else(|_| memory::from_reserve(size))
 }
 
 /// Takes the lock for a fork.

@@ -53,7 +53,7 @@ pub(crate) unsafe extern "C" fn on_access<const KIND: u16>(
             if size > GRANULE { pair::again(&past, &*cell.add(1), mine, true) } else { Entered::There };
         // Before them, a locked operation would wait for the stores. Who finds the word without its record looks again.
         if first == Entered::Yes || second == Entered::Yes {
-            (*thread).eye.keep(const { Kept::new(Kind(KIND)) }.at(address, pc));
+            Eye::keep(thread, const { Kept::new(Kind(KIND)) }.at(address, pc));
         }
         if first > Entered::Yes || second > Entered::Yes {
             let kept = const { Kept::new(Kind(KIND)) }.at(address, pc);
@@ -76,7 +76,7 @@ unsafe fn enter_here(granule: usize, mine: u64, cell: *const Cell, kept: Kept, e
         let mut note = || {
             if !noted {
                 noted = true;
-                (*thread).eye.keep(kept);
+                Eye::keep(thread, kept);
             }
         };
         for (at, entered) in entered.into_iter().enumerate() {
@@ -182,7 +182,7 @@ unsafe extern "C" fn on_access_in_general<const KIND: u16>(address: usize, pc: u
         compiler_fence(Ordering::SeqCst);
         let moment = word::only((*thread).eye.mine, 0) | if writes { WRITE } else { 0 };
         let range = (address, address.saturating_add(size));
-        super::enter_all(thread, range, (moment, true), || (*thread).eye.keep(kept), || kept.access());
+        super::enter_all(thread, range, (moment, true), || Eye::keep(thread, kept), || kept.access());
         compiler_fence(Ordering::SeqCst);
         (*thread).busy = 0;
     }

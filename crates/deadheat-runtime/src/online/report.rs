@@ -22,11 +22,12 @@ use crate::cold::byhand;
 use crate::cold::lock::Lock;
 use crate::hot::thread::Thread;
 use crate::intercept::BORN;
+use crate::sys;
 
 /// Calls that are written of a stack: the innermost.
 const MOST_CALLS: usize = 1024;
 /// Locks that are written of a side.
-const MOST_LOCKS: usize = 64;
+pub(super) const MOST_LOCKS: usize = 64;
 /// Words of the longest record.
 const MOST_WORDS: usize = 16 + (3 + 2 * MOST_LOCKS) * (MOST_CALLS + 16);
 /// Size of a block of records.
@@ -86,6 +87,7 @@ pub(super) fn counted() {
 }
 
 fn with<R>(body: impl FnOnce(&mut Inner) -> R) -> R {
+    let _quiet = sys::Quiet::new();
     // SAFETY: under the lock.
     REPORT.lock.with(|| body(unsafe { &mut *REPORT.inner.get() }))
 }
@@ -102,7 +104,7 @@ pub(crate) fn begin() {
             inner.words = super::pool::map(size_of::<[u64; MOST_WORDS]>()).cast();
         } else {
             // SAFETY: the table is the runtime's own.
-            unsafe { crate::sys::forget_pages(inner.pairs.cast(), size_of::<[(u64, *mut u64); PAIRS]>()) };
+            unsafe { sys::forget_pages(inner.pairs.cast(), size_of::<[(u64, *mut u64); PAIRS]>()) };
         }
     });
 }
@@ -153,6 +155,8 @@ pub(crate) unsafe fn found(thread: *mut Thread, mine: Mine<'_>, other: u64) {
     let common = mine.word & other & word::BYTES;
     let start = mine.granule + u64::from(common.trailing_zeros());
     let end = mine.granule + GRANULE as u64 - u64::from((common as u8).leading_zeros());
+    // A handler that finds a race, too, would wait for a lock that this thread holds.
+    let quiet = sys::Quiet::new();
     // SAFETY: the caller's promise.
     let (id, eye) = unsafe { ((*thread).id, &(*thread).eye) };
     // SAFETY: as above.
@@ -176,6 +180,7 @@ pub(crate) unsafe fn found(thread: *mut Thread, mine: Mine<'_>, other: u64) {
     if is_birth(other) {
         if let Some(earlier) = birth(start, clock) {
             let written = with(|inner| inner.race(&earlier, &later, start));
+            drop(quiet);
             // SAFETY: the caller's promise.
             unsafe { told(thread, written) };
         }
@@ -193,13 +198,12 @@ pub(crate) unsafe fn found(thread: *mut Thread, mine: Mine<'_>, other: u64) {
         node: 0,
         locks: &[],
     };
-    if let Some(Site { access, pc, node, locks }) = &site {
-        earlier = Side { known: true, access: *access, pc: *pc, node: *node, locks, ..earlier };
+    if let Some(site) = &site {
+        let Site { access, pc, node, .. } = *site;
+        earlier = Side { known: true, access, pc, node, locks: site.locks(), ..earlier };
     }
     let written = with(|inner| inner.race(&earlier, &later, start));
-    if let Some(mut site) = site {
-        site.locks.drop_all();
-    }
+    drop(quiet);
     // SAFETY: the caller's promise.
     unsafe { told(thread, written) };
 }

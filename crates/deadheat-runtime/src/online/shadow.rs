@@ -6,6 +6,7 @@
 use core::sync::atomic::{AtomicU32, AtomicU64 as Word, AtomicUsize, Ordering};
 
 use super::block::{self, Blocks};
+use super::memory;
 use super::word::GRANULE;
 use crate::sys;
 use crate::sys::primitive::AtomicU64;
@@ -30,7 +31,7 @@ static META: [AtomicUsize; REGIONS] = [const { AtomicUsize::new(0) }; REGIONS];
 pub(crate) type Cell = [AtomicU64; 2];
 
 /// The cell of the granule that holds an address; maps its region if need be. `None` for an address that cannot be
-/// the program's.
+/// the program's, or without memory.
 #[inline(always)]
 pub(crate) fn cell<'a>(address: usize) -> Option<&'a Cell> {
     let region = address >> REGION_LOG2;
@@ -40,6 +41,9 @@ pub(crate) fn cell<'a>(address: usize) -> Option<&'a Cell> {
     let mut base = CELLS[region].load(Ordering::Relaxed);
     if base == 0 {
         base = touch(region);
+        if base == 0 {
+            return None;
+        }
     }
     // SAFETY: the region's cells are mapped, and zero at first, which is a cell.
     Some(unsafe { &*(base.wrapping_add((address & !(GRANULE - 1)) * SCALE) as *const Cell) })
@@ -61,11 +65,14 @@ fn touch(region: usize) -> usize {
 }
 
 /// Maps a region's part, `size` bytes, so that `from` becomes its beginning. Behind it is a page that nobody writes: a hook may
-/// look at the cell behind a region's last.
+/// look at the cell behind a region's last. Gives what to add; 0 without memory.
 #[cold]
 #[inline(never)]
 pub(super) fn map(base: &AtomicUsize, from: usize, size: usize) -> usize {
-    let mapped = super::pool::map(size + PAGE);
+    let Ok(mapped) = sys::map_anonymous(size + PAGE) else {
+        memory::none();
+        return 0;
+    };
     sys::no_huge_pages(mapped, size);
     let delta = (mapped as usize).wrapping_sub(from);
     match base.compare_exchange(0, delta, Ordering::AcqRel, Ordering::Acquire) {
@@ -195,6 +202,9 @@ fn meta(address: usize, make: bool) -> Option<*const Word> {
             return None;
         }
         base = map(&META[region], region * REGION / SHARE, REGION / SHARE);
+        if base == 0 {
+            return None;
+        }
     }
     Some(base.wrapping_add(address / META_GRANULE * META_WORD) as *const Word)
 }
@@ -278,11 +288,34 @@ pub(crate) fn noted_around(address: usize) -> Option<Noted> {
 
 /// In a forked child: nothing has happened yet. What is known of blocks stays.
 pub(crate) fn forget_all() {
+    each_region(forget);
+}
+
+/// Calls `each` with every region that may have been touched.
+fn each_region(mut each: impl FnMut(usize)) {
     let count = TOUCHED_COUNT.load(Ordering::Relaxed) as usize;
     match TOUCHED.get(..count) {
-        Some(touched) => touched.iter().for_each(|region| forget(region.load(Ordering::Acquire) as usize)),
-        None => (0..REGIONS).for_each(forget),
+        Some(touched) => touched.iter().for_each(|region| each(region.load(Ordering::Acquire) as usize)),
+        None => (0..REGIONS).for_each(each),
     }
+}
+
+/// Gives the cells' memory back, while other threads use them: what is lost are accesses, and blocks that are linked just now.
+///
+/// # Safety
+/// The calling thread is busy; `blocks` are its own.
+pub(super) unsafe fn give_back(blocks: &mut Blocks) {
+    each_region(|region| {
+        touched(region * REGION, REGION, |start, size| {
+            let base = CELLS[region].load(Ordering::Relaxed);
+            for at in (start..start + size).step_by(GRANULE) {
+                // SAFETY: the region is mapped.
+                unsafe { block::unlink(&*(base.wrapping_add(at * SCALE) as *const Cell), blocks) };
+            }
+        });
+        forget(region);
+    });
+    blocks.share();
 }
 
 /// Forgets all accesses to a region.
@@ -290,7 +323,7 @@ fn forget(region: usize) {
     let base = CELLS[region].load(Ordering::Relaxed);
     if base != 0 {
         let start = base.wrapping_add(region * REGION * SCALE);
-        // SAFETY: the region is mapped, and the process has this thread alone.
+        // SAFETY: the region is mapped; a word that is gone is an access that is not remembered.
         unsafe { sys::forget_pages(start as *mut u8, REGION * SCALE) };
     }
 }

@@ -5,7 +5,8 @@
 
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
-use super::pool;
+use super::memory;
+use crate::sys;
 
 /// How many nodes there can be.
 const NODES: usize = 1 << 22;
@@ -28,9 +29,13 @@ struct Tree {
 
 static TREE: AtomicPtr<Tree> = AtomicPtr::new(core::ptr::null_mut());
 
-/// Maps the tree's memory, which is used as it grows.
-pub(crate) fn start() {
-    TREE.store(pool::map(size_of::<Tree>()).cast(), Ordering::Release);
+/// Maps the tree's memory, which is used as it grows; `false` if there is none.
+pub(crate) fn start() -> bool {
+    match sys::map_anonymous(size_of::<Tree>()) {
+        Ok(tree) => TREE.store(tree.cast(), Ordering::Release),
+        Err(_) => memory::none(),
+    }
+    !TREE.load(Ordering::Relaxed).is_null()
 }
 
 fn tree() -> &'static Tree {

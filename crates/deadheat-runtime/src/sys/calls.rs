@@ -348,6 +348,30 @@ pub(crate) fn trap() {
     unsafe { syscall(number::TGKILL, [process, thread, SIGTRAP, 0, 0, 0]) };
 }
 
+/// How many bytes of the process are in memory; `None` if the kernel does not tell.
+pub(crate) fn resident_size() -> Option<usize> {
+    const PAGE: usize = 4096;
+    let mut text = [0u8; 128];
+    let len = read_small(c"/proc/self/statm", &mut text)?;
+    let mut words = text[..len].split(|&byte| byte == b' ');
+    let pages: usize = core::str::from_utf8(words.nth(1)?).ok()?.parse().ok()?;
+    Some(pages * PAGE)
+}
+
+/// Reads the beginning of a file; gives how much that is.
+fn read_small(path: &core::ffi::CStr, text: &mut [u8]) -> Option<usize> {
+    const AT_FDCWD: usize = -100isize as usize;
+    const READ_ONLY: usize = 0o2000000;
+    let arguments = [AT_FDCWD, path.as_ptr() as usize, READ_ONLY, 0, 0, 0];
+    // SAFETY: the path ends with a NUL.
+    let file = result(unsafe { syscall(number::OPENAT, arguments) }).ok()?;
+    // SAFETY: the buffer is as long as said.
+    let len =
+        result(unsafe { syscall(number::READ, [file, text.as_mut_ptr() as usize, text.len(), 0, 0, 0]) });
+    close(file as i32);
+    len.ok()
+}
+
 /// Opens a file that is there for reading and writing; gives its descriptor and its size.
 pub(crate) fn open_existing(path: &core::ffi::CStr) -> Result<(i32, usize), Errno> {
     const AT_FDCWD: usize = -100isize as usize;
@@ -364,8 +388,6 @@ pub(crate) fn open_existing(path: &core::ffi::CStr) -> Result<(i32, usize), Errn
 /// Whether the thread of this process with that number sleeps in the kernel. One that was woken
 /// does not, though it may not have run since. Where the kernel does not tell: `true`.
 pub(crate) fn sleeps(thread: u32) -> bool {
-    const AT_FDCWD: usize = -100isize as usize;
-    const READ_ONLY: usize = 0o2000000;
     let mut path = *b"/proc/self/task/0000000000/stat\0";
     const DIGITS: core::ops::Range<usize> = 16..26;
     let mut rest = thread;
@@ -376,16 +398,10 @@ pub(crate) fn sleeps(thread: u32) -> bool {
     // The kernel takes no leading zeros: the number is moved to the front of its room.
     let zeros = path[DIGITS].iter().take_while(|&&digit| digit == b'0').count().min(DIGITS.len() - 1);
     path.copy_within(DIGITS.start + zeros.., DIGITS.start);
-    // SAFETY: the path ends with a NUL.
-    let file =
-        result(unsafe { syscall(number::OPENAT, [AT_FDCWD, path.as_ptr() as usize, READ_ONLY, 0, 0, 0]) });
-    let Ok(file) = file else { return true };
     let mut text = [0u8; 128];
-    // SAFETY: the buffer is as long as said.
-    let len =
-        result(unsafe { syscall(number::READ, [file, text.as_mut_ptr() as usize, text.len(), 0, 0, 0]) });
-    close(file as i32);
-    let text = &text[..len.unwrap_or(0).min(text.len())];
+    let Ok(path) = core::ffi::CStr::from_bytes_until_nul(&path) else { return true };
+    let Some(len) = read_small(path, &mut text) else { return true };
+    let text = &text[..len];
     // `number (name) state …`; the name may hold anything.
     let state = text.iter().rposition(|&byte| byte == b')').and_then(|at| text.get(at + 2));
     matches!(state, None | Some(b'S'))

@@ -23,6 +23,9 @@ const SET: usize = 8;
 pub(crate) struct Mask(u64);
 
 impl Mask {
+    /// That of a thread that blocks none.
+    pub(crate) const NONE: Mask = Mask(0);
+
     /// Makes it the calling thread's. The handlers of signals that waited run now.
     pub(crate) fn set(self) {
         const SIG_SETMASK: usize = 2;
@@ -46,6 +49,13 @@ impl Quiet {
     /// Lets signals come as before: what a thread is to do before it becomes another program.
     pub(crate) fn restore(&self) {
         self.before.set();
+    }
+
+    /// Lets signals wait until the mask that this gives is set again.
+    pub(crate) fn keep(self) -> Mask {
+        let before = self.before;
+        core::mem::forget(self);
+        before
     }
 
     /// The signals that a thread created now would block by itself.

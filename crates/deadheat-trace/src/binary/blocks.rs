@@ -138,6 +138,8 @@ fn run_of(page: &[u8]) -> Run {
         detected: is(flag::DETECTED),
         accessed: is(flag::ACCESSED),
         recorded: is(flag::RECORDED),
+        forgot: is(flag::FORGOT),
+        gave_up: is(flag::GAVE_UP),
     }
 }
 

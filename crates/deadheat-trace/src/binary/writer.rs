@@ -386,6 +386,8 @@ impl Writer {
             (run.detected, flag::DETECTED),
             (run.accessed, flag::ACCESSED),
             (run.recorded, flag::RECORDED),
+            (run.forgot, flag::FORGOT),
+            (run.gave_up, flag::GAVE_UP),
         ]
         .into_iter()
         .fold(flags, |flags, (is, flag)| if is { flags | flag } else { flags });

@@ -1,7 +1,9 @@
 //! `deadheat record`: runs a program and writes a trace.
 
 use std::ffi::OsString;
+use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use crate::args::{self, Common};
@@ -9,7 +11,7 @@ use crate::child::{self, End, Launch};
 use crate::exit::{Exit, Failure};
 use crate::hunt::gate::Gate;
 use crate::order::{self, Order};
-use crate::traces;
+use crate::{tell, traces};
 
 /// What to record, and where to.
 #[derive(clap::Args)]
@@ -132,11 +134,36 @@ fn launch(found: &Path, launch: &Launch<'_>, common: &Common) -> Result<End, Fai
 fn traces_of(found: &Path, trace: &Path) -> Vec<PathBuf> {
     let traces = traces::of(trace);
     if traces.is_empty() {
-        anstream::eprintln!(
-            "deadheat: nothing was seen: {} has no deadheat runtime in it; build it with `deadheat build -- make` \
-             (or another build command), or with CC=\"deadheat cc\"",
-            found.display()
-        );
+        let shown = found.display();
+        match instrumented_library(found) {
+            Some(library) => anstream::eprintln!(
+                "deadheat: nothing was seen: {} is instrumented, and {shown}, which needs it, has no deadheat runtime in \
+                 it; link that with `deadheat cc` or `deadheat c++`, too",
+                library.display()
+            ),
+            None => anstream::eprintln!(
+                "deadheat: nothing was seen: {shown} has no deadheat runtime in it; build it with `deadheat build -- \
+                 make` (or another build command), or with CC=\"deadheat cc\""
+            ),
+        }
     }
     traces
+}
+
+/// A library that the program is linked with and that calls hooks which nobody in the program has. The loader names the libraries
+/// of a program of its, in place of starting it.
+fn instrumented_library(program: &Path) -> Option<PathBuf> {
+    let loader_starts_it = fs::read(program).is_ok_and(|bytes| {
+        const INTERPRETER: &[u8] = b"/ld-linux";
+        bytes.starts_with(b"\x7fELF") && bytes.windows(INTERPRETER.len()).any(|part| part == INTERPRETER)
+    });
+    if !loader_starts_it {
+        return None;
+    }
+    let listed =
+        Command::new(program).env("LD_TRACE_LOADED_OBJECTS", "1").stdin(Stdio::null()).output().ok()?;
+    let text = String::from_utf8_lossy(&listed.stdout).into_owned();
+    // `name => path (address)`, or `path (address)`.
+    let paths = text.lines().filter_map(|line| line.rsplit("=> ").next()?.split(" (").next());
+    paths.map(|path| PathBuf::from(path.trim())).find(|path| path.is_file() && tell::is_instrumented(path))
 }

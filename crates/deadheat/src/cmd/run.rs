@@ -11,10 +11,13 @@ use crate::traces::Scratch;
 /// What to run, and what to tell.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Find races while the program runs, instead of recording and judging it
-    #[arg(long, conflicts_with_all = ["by", "all_pairs"])]
+    /// Record the program, then judge the recording, instead of finding races while it runs
+    #[arg(long, conflicts_with = "online")]
+    recorded: bool,
+    /// Find races while the program runs, which is what is done anyway
+    #[arg(long, hide = true)]
     online: bool,
-    /// Keep the trace in this file; with --online, the program is recorded there beside
+    /// Keep the trace in this file; the program is recorded there, also if its races are found while it runs (slow)
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
     #[command(flatten)]
@@ -28,15 +31,21 @@ pub(crate) struct Args {
 /// Runs the program, tells the races of what it and the processes that it started did. The code is 66 if
 /// there were races, else the program's own.
 pub(crate) fn run(args: &Args, common: &Common) -> Result<Exit, Failure> {
-    let Args { online, trace, judging, telling, program } = args;
+    let Args { recorded, online: _, trace, judging, telling, program } = args;
+    if let (false, Some(option)) = (recorded, judging.needs_recording()) {
+        return Err(Failure::usage(format!(
+            "{option} needs the whole run, and races are found while the program runs; \
+             `deadheat run --recorded {option} -- PROG` records it and judges the recording"
+        )));
+    }
     let scratch = if trace.is_none() { Some(Scratch::make()?) } else { None };
     let path = trace.clone().or_else(|| Some(scratch.as_ref()?.path().join("trace"))).unwrap_or_default();
-    let (end, traces) = if *online {
-        record::detect(program, &path, trace.is_some(), common)?
-    } else {
+    let (end, traces) = if *recorded {
         record::record(program, &path, common)?
+    } else {
+        record::detect(program, &path, trace.is_some(), common)?
     };
-    let judging = if *online { judging.clone().found() } else { judging.clone() };
+    let judging = if *recorded { judging.clone() } else { judging.clone().found() };
     if !traces.is_empty()
         && tell::processes(&traces, program.command(), &judging, telling, common)? == Exit::Races
     {

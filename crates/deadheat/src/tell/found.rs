@@ -16,13 +16,18 @@ const BY: &str = "hb";
 /// The analysis of what else there is.
 const ALSO: &str = "findings";
 
+/// Whether what an analysis finds is in such a trace.
+pub(super) fn tells(analysis: &str) -> bool {
+    analysis == BY || analysis == ALSO
+}
+
 /// Tells what the trace of such a run holds. The second value is what went wrong after part of it was read.
 pub(super) fn judge(
     trace: &mut Trace,
     judging: &Judging,
     suppressions: &mut Suppressions,
 ) -> Result<(Report, Option<Failure>), Failure> {
-    let as_it_was = judging.by.iter().all(|name| name == BY || name == ALSO) && !judging.all_pairs;
+    let as_it_was = judging.needs_recording().is_none();
     let (Some(analysis), Some(also), true) = (registry::find(BY), registry::find(ALSO), as_it_was) else {
         return Err(Failure::usage(format!(
             "{}: the races were found while the program ran, by {BY}, and there are no accesses to judge in another \

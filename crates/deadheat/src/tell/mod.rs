@@ -62,6 +62,13 @@ impl Judging {
     pub(crate) fn found(self) -> Judging {
         Judging { found: true, ..self }
     }
+
+    /// The option, if one asks for what only a recording can tell.
+    pub(crate) fn needs_recording(&self) -> Option<String> {
+        let other = self.by.iter().find(|name| !found::tells(name));
+        let all_pairs = self.all_pairs.then(|| "--all-pairs".to_owned());
+        other.map(|_| format!("--by {}", self.by.join(","))).or(all_pairs)
+    }
 }
 
 /// In what form to write reports.
@@ -251,7 +258,7 @@ fn leave_out_libraries(report: &mut Report) {
 }
 
 /// Whether a module names a hook; one that cannot be read counts as if it did.
-fn is_instrumented(path: &Path) -> bool {
+pub(crate) fn is_instrumented(path: &Path) -> bool {
     const HOOK: &[u8] = b"__tsan_func_entry";
     std::fs::read(path).map_or(true, |bytes| bytes.windows(HOOK.len()).any(|part| part == HOOK))
 }
@@ -572,6 +579,15 @@ pub(crate) fn notes(trace: &Trace, run: &Run) -> Vec<String> {
         Ending::NoSpace => {
             notes.push("the trace ends early: there was no space left to record in".to_owned());
         }
+    }
+    if trace.run().is_some_and(|run| run.forgot) {
+        notes.push(
+            "memory_limit_mb was reached, and earlier accesses were forgotten: races with them are not told"
+                .to_owned(),
+        );
+    }
+    if trace.run().is_some_and(|run| run.gave_up) {
+        notes.push("there was no memory to look for races to the end: later ones are not told".to_owned());
     }
     notes
 }

@@ -30,7 +30,7 @@ pub(crate) fn run(executable: &Path, folder: &Path, found: Found) -> Result<Outc
     }
     let output = Command::new(env!("CARGO_BIN_EXE_deadheat"))
         .args(["run", "--format", "json", "--timeout", SECONDS])
-        .args(if found == Found::Online { &["--online"][..] } else { &[] })
+        .args(if found == Found::Online { &[][..] } else { &["--recorded"] })
         .arg("--")
         .arg(executable)
         .current_dir(folder)

@@ -78,7 +78,7 @@ fn compare(
         timeout: options.timeout,
     };
     let mut line = words(&[tools.deadheat.as_os_str()]);
-    line.extend(words(&["run", "--online", "--format", "json", "-o"]));
+    line.extend(words(&["run", "--format", "json", "-o"]));
     line.extend([
         report.clone().into_os_string(),
         "--trace".into(),

@@ -27,7 +27,7 @@ const MOST_TOLD: usize = 20;
 /// What to compare.
 #[derive(clap::Args)]
 pub(super) struct Args {
-    /// The traces, as `deadheat run --online --trace` makes them
+    /// The traces, as `deadheat run --trace` makes them
     #[arg(required = true, value_name = "TRACE")]
     traces: Vec<PathBuf>,
 }
@@ -40,7 +40,7 @@ pub(super) fn run(args: &Args, common: &Common) -> Result<Exit, Failure> {
         if !trace.run().is_some_and(|run| run.detected && run.recorded) {
             return Err(Failure::usage(format!(
                 "{}: is not of a run that was recorded and found its races by itself; make one with \
-                 `deadheat run --online --trace FILE`",
+                 `deadheat run --trace FILE`",
                 path.display()
             )));
         }

@@ -1,0 +1,139 @@
+//! What is there when memory is short: a limit that the user sets, or one of the system's.
+
+mod common;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use common::{clean, deadheat, folder, ok, output, said};
+
+/// A program of `tests/corpus`, in a folder of the test's own.
+fn built(name: &str) -> PathBuf {
+    built_of("memory.c", name)
+}
+
+fn built_of(source: &str, name: &str) -> PathBuf {
+    let folder = folder("memory", name);
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let headers = format!("-I{}", here.join("../../spec/programs").display());
+    let arguments = ["cc", "-g", "-O1", "-pthread", "-o", "program", &headers];
+    ok(deadheat().args(arguments).arg(here.join("tests/corpus").join(source)), &folder);
+    folder
+}
+
+/// Runs the program over so many megabytes in a shell that does `first`.
+fn run(folder: &Path, way: &str, first: &str, megabytes: u32, options: &str) -> Output {
+    let script = format!("{first}{way}./program {megabytes}");
+    let mut command = Command::new("sh");
+    clean(&mut command);
+    command.env("DEADHEAT_OPTIONS", options).args(["-c", &script]);
+    output(&mut command, folder)
+}
+
+fn by_deadheat() -> String {
+    format!("{} run -- ", env!("CARGO_BIN_EXE_deadheat"))
+}
+
+/// The most memory that the program had, in megabytes.
+fn peak(output: &Output) -> u64 {
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let told = text.lines().find_map(|line| line.strip_prefix("peak ")?.parse::<u64>().ok());
+    told.unwrap_or_else(|| panic!("no memory is told: {}", said(output))) / 1024
+}
+
+const REACHED: &str =
+    "deadheat: memory_limit_mb is reached: accesses so far are forgotten, races with them are not told";
+const NOTE: &str =
+    "memory_limit_mb was reached, and earlier accesses were forgotten: races with them are not told";
+
+#[test]
+fn a_limit_of_memory_is_kept_and_only_what_is_certain_is_told() {
+    const LIMIT: u64 = 140;
+    let folder = built("limit");
+    for way in [String::new(), by_deadheat()] {
+        let free = run(&folder, &way, "", 24, "");
+        assert_eq!(free.status.code(), Some(66), "{}", said(&free));
+        assert!(peak(&free) > LIMIT + 60, "{}", said(&free));
+        assert!(said(&free).contains("`early`") && said(&free).contains("`late`"), "{}", said(&free));
+        assert!(!said(&free).contains("memory_limit_mb"), "{}", said(&free));
+        let limited = run(&folder, &way, "", 24, &format!("memory_limit_mb={LIMIT}"));
+        assert_eq!(limited.status.code(), Some(66), "{}", said(&limited));
+        assert!(peak(&limited) < LIMIT + 30, "{}", said(&limited));
+        assert_eq!(said(&limited).matches(REACHED).count(), 1, "{}", said(&limited));
+        assert!(said(&limited).contains(NOTE), "{}", said(&limited));
+        assert!(
+            !said(&limited).contains("`early`") && said(&limited).contains("`late`"),
+            "{}",
+            said(&limited)
+        );
+    }
+}
+
+/// A thread that has ended leaves less than half a kilobyte behind, and is told as if it had left all.
+#[test]
+fn threads_that_have_ended_take_little() {
+    let folder = built_of("threads.c", "threads");
+    for way in [String::new(), by_deadheat()] {
+        let found = run(&folder, &way, "", 0, "");
+        assert_eq!(found.status.code(), Some(66), "{}", said(&found));
+        let text = said(&found);
+        assert!(text.contains("`shared`") && text.contains("`main/1` was created by `main`"), "{text}");
+        assert!(text.contains("`main/4002` was created by `main`"), "{text}");
+        let came = text.lines().find_map(|line| line.strip_prefix("came ")?.parse::<i64>().ok());
+        assert!(came.is_some_and(|kilobytes| kilobytes < 1500), "{text}");
+    }
+}
+
+/// The limits of address space, in megabytes, that are tried: from what a program without deadheat needs to what is plenty.
+const SPACES: [u32; 7] = [128, 192, 320, 512, 768, 1280, 8192];
+
+/// The stacks of threads are small, so that the program itself needs little.
+fn limited_to(space: u32) -> String {
+    format!("ulimit -s 1024; ulimit -v {}; ", space * 1024)
+}
+
+#[test]
+fn without_memory_one_line_says_so() {
+    let folder = built("none");
+    for way in ["", "exec "] {
+        let mut ended = [0; 2];
+        for space in SPACES {
+            let found = run(&folder, way, &limited_to(space), 1, "");
+            let text = said(&found);
+            let lines = text.lines().filter(|line| line.contains("no memory")).count();
+            match found.status.code() {
+                Some(70) => {
+                    assert_eq!(lines, 1, "{space}: {text}");
+                    assert!(text.contains("die_without_memory=0"), "{space}: {text}");
+                    ended[0] += 1;
+                }
+                Some(66) => {
+                    assert!(lines == 0 && text.contains("data race"), "{space}: {text}");
+                    ended[1] += 1;
+                }
+                _ => panic!("{space}: {text}"),
+            }
+        }
+        assert!(ended[0] > 0 && ended[1] > 0, "{ended:?}");
+    }
+}
+
+#[test]
+fn if_asked_the_program_goes_on_undetected() {
+    let folder = built("undetected");
+    let mut ended = [0; 2];
+    for space in SPACES {
+        let first = limited_to(space);
+        let found = run(&folder, "", &first, 1, "die_without_memory=0");
+        let text = said(&found);
+        assert!(text.contains("peak "), "{space}: {text}");
+        let lines = text.lines().filter(|line| line.contains("the program runs undetected")).count();
+        // What is found before the memory is used up is told.
+        match (found.status.code(), lines) {
+            (Some(0), 1) => ended[0] += 1,
+            (Some(66), 0..=1) => ended[1] += 1,
+            _ => panic!("{space}: {text}"),
+        }
+    }
+    assert!(ended[0] > 0 && ended[1] > 0, "{ended:?}");
+}
