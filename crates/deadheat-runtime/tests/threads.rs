@@ -85,6 +85,14 @@ mod pair;
 #[path = "../src/online/pool.rs"]
 mod pool;
 
+mod memory {
+    //! What the pool asks where there is no memory.
+
+    pub(crate) fn from_reserve(_: usize) -> *mut u8 {
+        panic!("there is memory");
+    }
+}
+
 #[path = "../src/online/set.rs"]
 mod set;
 
