@@ -185,6 +185,47 @@ unsafe fn judge(thread: *mut Thread, access: &Access, pc: u64) {
     unsafe { judge_part(thread, access, (access.address as usize, access.end() as usize), pc) };
 }
 
+/// As [`judge`], for an atomic access, which mostly has one cell.
+#[inline]
+unsafe fn judge_atomic(thread: *mut Thread, access: &Access, pc: u64) {
+    let (address, size) = (access.address as usize, access.size as usize);
+    // SAFETY: the caller's promise.
+    unsafe {
+        if address % GRANULE + size > GRANULE || (*thread).busy | (*thread).internal != 0 {
+            return judge(thread, access, pc);
+        }
+        let ignored = if access.mode.writes() { (*thread).ignore_writes } else { (*thread).ignore_reads };
+        if ignored != 0 || !looking() {
+            return;
+        }
+        let Some(cell) = shadow::cell(address) else { return };
+        let mine = (*thread).eye.moment()
+            | if access.mode.writes() { WRITE | ATOMIC } else { ATOMIC }
+            | word::bytes(address % GRANULE, size);
+        let entered = pair::again(&quick::past_of(thread), cell, mine, true);
+        if entered == Entered::There {
+            return;
+        }
+        (*thread).busy = JUDGING;
+        compiler_fence(Ordering::SeqCst);
+        if entered == Entered::Yes {
+            Eye::note(thread, access, pc);
+        } else {
+            let mut noted = false;
+            let mut note = || {
+                if !noted {
+                    noted = true;
+                    Eye::note(thread, access, pc);
+                }
+            };
+            let place = (cell, address & !(GRANULE - 1));
+            enter(thread, place, (mine, true), entered, (&mut note, &|| (*access, pc)));
+        }
+        compiler_fence(Ordering::SeqCst);
+        (*thread).busy = 0;
+    }
+}
+
 /// As [`judge`], for the bytes from `start` to `end` alone.
 unsafe fn judge_part(thread: *mut Thread, access: &Access, range: (usize, usize), pc: u64) {
     // SAFETY: the caller's promise. A handler that interrupts this finds `busy` set: it neither waits for a cell that
@@ -377,7 +418,7 @@ pub(crate) unsafe fn atomic(thread: *mut Thread, pc: usize, access: &Access) {
         {
             ordering(thread, |eye| eye.atomic_learns(order, object));
         }
-        judge(thread, access, pc as u64);
+        judge_atomic(thread, access, pc as u64);
         if (*thread).eye.atomic_can_publish(access, order, object.as_deref()) {
             ordering(thread, |eye| eye.atomic_publishes(access, order));
         }
