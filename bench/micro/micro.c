@@ -1,5 +1,5 @@
 /* What one operation costs: `micro OPERATION COUNT` makes the operation COUNT times (or a little more: whole passes
- * over its memory), prints the nanoseconds that one took, and ends. `micro list` names the operations.
+ * over its memory), prints the nanoseconds of processor time that one took (of both threads where two make it), and ends. `micro list` names the operations.
  *
  * A second thread is there all the time, since a detector may look at nothing while one thread runs alone; it sleeps, but for
  * the operations that two threads make by turns. No operation races. */
@@ -195,7 +195,7 @@ static void *sleeper(void *until) {
 
 static double now(void) {
     struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
     return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
 }
 

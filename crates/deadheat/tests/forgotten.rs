@@ -1,16 +1,20 @@
-//! An access that a running program does not remember any more: its race is told all the same.
+//! An access that a running program does not remember any more: its race is told all the same, with the thread, the
+//! synchronisations between which the access lay, and a command that brings its stack back.
 
 mod common;
 
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
-use common::{deadheat, each_compiler, ok, output, said, with};
+use common::{clean, deadheat, each_compiler, ok, output, said, with};
 use serde_json::Value;
 
-/// The first thread makes many more accesses in one stretch than are remembered of a thread.
+/// The first thread makes many more accesses in one stretch than are remembered of a thread. With `ORDERED` in its environment
+/// the second one waits until that is done, which no detector sees.
 const PROGRAM: &str = "\
 #include <pthread.h>
+#include <stdlib.h>
 #include <order.h>
 
 int value, others[1 << 20];
@@ -24,7 +28,8 @@ static void *first(void *argument) {
 }
 
 static void *second(void *argument) {
-    dh_step(1);
+    if (getenv(\"ORDERED\"))
+        dh_step(1);
     value = 2;
     return argument;
 }
@@ -39,10 +44,24 @@ int main(void) {
 }
 ";
 
+/// What is told of an access whose stack is not remembered, and what brings it back.
+const MOMENT: &str = "write of 4 bytes by `main/1`, holding no lock; its stack is not remembered: it lay between the synchronisations \
+                      that made the thread's clock ";
+const NOTE: &str =
+    "1 race has a stack that is not remembered; `deadheat hunt -- ./forgotten 'a b'` brings it back";
+
+/// Builds the program.
+fn build(compilers: (&str, &str), folder: &Path) {
+    fs::write(folder.join("forgotten.c"), PROGRAM).expect("writable");
+    let order = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../spec/programs");
+    let arguments = ["cc", "-g", "-O1", "-pthread", "forgotten.c", "-o", "forgotten", "-I"];
+    ok(with(compilers).args(arguments).arg(order), folder);
+}
+
 /// The races that `deadheat run` tells of the program, and its last note.
 fn told(folder: &Path, options: &[&str], history: &str) -> (Vec<Value>, Option<String>) {
     let mut command = deadheat();
-    command.env("DEADHEAT_OPTIONS", history);
+    command.env("ORDERED", "").env("DEADHEAT_OPTIONS", history);
     command.args(["run", "--format", "json"]).args(options).args(["--", "./forgotten", "a b"]);
     let output = output(&mut command, folder);
     assert_eq!(output.status.code(), Some(66), "{}", said(&output));
@@ -66,10 +85,7 @@ fn functions(races: &[Value]) -> [String; 2] {
 #[test]
 fn the_race_is_told_with_the_thread_and_the_way_to_the_stack() {
     each_compiler("forgotten", |compilers, folder| {
-        fs::write(folder.join("forgotten.c"), PROGRAM).expect("writable");
-        let order = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../spec/programs");
-        let arguments = ["cc", "-g", "-O1", "-pthread", "forgotten.c", "-o", "forgotten", "-I"];
-        ok(with(compilers).args(arguments).arg(order), folder);
+        build(compilers, folder);
         let (races, note) = told(folder, &[], "");
         let [race] = &races[..] else { panic!("one race: {races:?}") };
         let [earlier, later] = [&race["accesses"][0], &race["accesses"][1]];
@@ -77,9 +93,7 @@ fn the_race_is_told_with_the_thread_and_the_way_to_the_stack() {
         assert_eq!((&earlier["thread"], &earlier["op"]), (&"main/1".into(), &"write".into()));
         assert!(earlier["clock"].is_u64() && earlier["frames"] == Value::Array(Vec::new()), "{earlier}");
         assert!(later["clock"].is_null() && later["frames"][0]["function"] == "second", "{later}");
-        let expected =
-            "1 race has a stack that is not remembered; `deadheat hunt -- ./forgotten 'a b'` brings it back";
-        assert_eq!(note.as_deref(), Some(expected));
+        assert_eq!(note.as_deref(), Some(NOTE));
         // A recorded run remembers all. Which of the two was first nothing in it says.
         let (races, note) = told(folder, &["--recorded"], "");
         assert_eq!((functions(&races), note), (["first", "second"].map(str::to_owned), None));
@@ -87,6 +101,43 @@ fn the_race_is_told_with_the_thread_and_the_way_to_the_stack() {
         let (races, note) = told(folder, &[], "history_size=7");
         assert_eq!((functions(&races), note), (["first", "second"].map(str::to_owned), None));
         let (_, note) = told(folder, &[], "history_size=4");
-        assert_eq!(note.as_deref(), Some(expected));
+        assert_eq!(note.as_deref(), Some(NOTE));
+    });
+}
+
+#[test]
+fn people_are_told_the_same_under_the_command_line_and_by_hand() {
+    each_compiler("forgotten-text", |compilers, folder| {
+        build(compilers, folder);
+        let mut run = deadheat();
+        run.args(["run", "--", "./forgotten", "a b"]);
+        let mut by_hand = Command::new("./forgotten");
+        clean(&mut by_hand);
+        by_hand.arg("a b");
+        for mut way in [run, by_hand] {
+            let output = output(way.env("ORDERED", ""), folder);
+            let text = said(&output);
+            assert_eq!(output.status.code(), Some(66), "{way:?}\n{text}");
+            assert!(text.contains(MOMENT) && text.contains(NOTE), "{way:?}\n{text}");
+            assert!(text.contains("write of 4 bytes by `main/2`, holding no lock:\n"), "{way:?}\n{text}");
+        }
+    });
+}
+
+#[test]
+fn the_command_that_is_named_brings_the_stack_back() {
+    each_compiler("forgotten-hunt", |compilers, folder| {
+        build(compilers, folder);
+        // As the note has it; nothing orders the accesses now.
+        let output =
+            output(deadheat().args(["hunt", "--format", "json", "--", "./forgotten", "a b"]), folder);
+        assert_eq!(output.status.code(), Some(66), "{}", said(&output));
+        let lines = String::from_utf8_lossy(&output.stdout).into_owned();
+        let races = lines.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        let races: Vec<Value> = races.filter(|line| line["type"] == "race").collect();
+        let [race] = &races[..] else { panic!("one race: {races:?}") };
+        let mut functions = [0, 1].map(|side| race["accesses"][side]["frames"][0]["function"].as_str());
+        functions.sort_unstable();
+        assert_eq!((functions, &race["grade"]), ([Some("first"), Some("second")], &"proved".into()));
     });
 }

@@ -1,5 +1,5 @@
 //! What one operation costs (`bench/micro`): instructions, counted by callgrind as the difference of two numbers of repetitions, and
-//! time; and in which functions the instructions are.
+//! processor time; and in which functions the instructions are.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -31,7 +31,7 @@ const LEAST: f64 = 0.05;
 struct Costs {
     name: String,
     says: String,
-    /// Nanoseconds, one element a round; by build, as [`Build::ALL`] has them.
+    /// Nanoseconds of processor time, one element a round; by build, as [`Build::ALL`] has them.
     times: [Vec<f64>; Build::ALL.len()],
     /// Instructions of the native build and of deadheat's.
     instructions: [f64; 2],
@@ -209,7 +209,7 @@ fn costs(all: &[Costs]) -> String {
         "operation",
         "instructions: native",
         "deadheat",
-        "ns: native",
+        "CPU ns: native",
         "TSan",
         "deadheat",
         "deadheat / TSan, time",
