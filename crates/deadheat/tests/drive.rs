@@ -178,6 +178,33 @@ fn an_uninstrumented_program_runs_and_one_line_says_so() {
     }
 }
 
+/// What the kernel does by `io_uring` is not seen: a program that makes such calls, or loads the library that does, says so
+/// once.
+#[test]
+fn what_is_not_seen_of_io_uring_is_told_once() {
+    const LINE: &str =
+        "deadheat: what the kernel reads and writes by io_uring is not seen: races with it are not told";
+    let folder = project("uring");
+    let calls = "#include <unistd.h>\nint main(int n, char **v) {\n\
+        if (n > 1) { syscall(425, 0, 0); syscall(425, 0, 0); }\n\
+        return syscall(39) != getpid() || syscall(9, 0, 4096, 3, 0x22, -1, 0) == -1; }\n";
+    fs::write(folder.join("calls.c"), calls).expect("written");
+    ok(deadheat().args(["cc", "calls.c", "-o", "calls"]), &folder);
+    ok(deadheat().args(["cc", "-static", "calls.c", "-o", "static"]), &folder);
+    ok(Command::new("cc").args(["-shared", "-xc", "/dev/null", "-o", "liburing.so.2"]), &folder);
+    let linked = ["calls.c", "-Wl,--no-as-needed", "-L.", "-l:liburing.so.2", "-Wl,-rpath,$ORIGIN"];
+    ok(deadheat().arg("cc").args(linked).args(["-o", "linked"]), &folder);
+    for (command, times) in
+        [(&["./calls"][..], 0), (&["./calls", "x"], 1), (&["./static", "x"], 1), (&["./linked"], 1)]
+    {
+        for way in [&["run"][..], &["run", "--recorded"], &["record"]] {
+            let found = output(deadheat().args(way).arg("--").args(command), &folder);
+            assert_eq!(found.status.code(), Some(0), "{}", said(&found));
+            assert_eq!(said(&found).matches(LINE).count(), times, "{command:?} {}", said(&found));
+        }
+    }
+}
+
 /// A library's hooks are in the program, which must be linked for that and need not be compiled for it.
 #[test]
 fn an_instrumented_library_wants_a_program_that_is_linked_with_the_runtime() {

@@ -4,7 +4,7 @@
 //! constructor (`__tsan_init`) or the interceptor of `dlopen` looks for it first.
 
 use core::ffi::{CStr, c_int, c_void};
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use deadheat_core::event::{BlockKind, Op};
 use deadheat_core::wire::{block as layout, header, module};
@@ -108,6 +108,19 @@ pub(crate) fn own_thread_local() -> Option<(u64, u64)> {
     let size = OWN_THREAD_LOCAL.0.load(Ordering::Relaxed);
     let alignment = OWN_THREAD_LOCAL.1.load(Ordering::Relaxed).max(1);
     (size != 0).then(|| (sys::machine::own_thread_local(size, alignment), size))
+}
+
+/// Whether `liburing` is or was loaded.
+static URING: AtomicBool = AtomicBool::new(false);
+
+/// Whether the library for `io_uring` was ever loaded.
+pub(crate) fn has_uring() -> bool {
+    URING.load(Ordering::Relaxed)
+}
+
+/// Whether a path is that library's.
+fn is_uring(path: &[u8]) -> bool {
+    path.rsplit(|&byte| byte == b'/').next().is_some_and(|name| name.starts_with(b"liburing.so"))
 }
 
 /// Whether the code address belongs to a known module.
@@ -236,6 +249,7 @@ unsafe extern "C" fn each(info: *mut c::Module, _: usize, records: *mut c_void) 
             OWN_THREAD_LOCAL.1.store(thread_local.1, Ordering::Relaxed);
         }
         let path = if name.is_empty() && first { own_path(&mut own) } else { name };
+        URING.fetch_or(is_uring(path), Ordering::Relaxed);
         let flags = if first { module::INSTRUMENTED } else { 0 };
         note_openmp(&found, path);
         records.put(&found, flags, build_id, path);

@@ -8,6 +8,7 @@ use deadheat_core::wire::{self, Mode, Wire, header};
 use super::{block, byhand, fork, modules, options, threads};
 use crate::gate;
 use crate::hot::thread::{self, Thread};
+use crate::intercept::uring;
 use crate::online;
 use crate::sys;
 
@@ -90,6 +91,7 @@ pub(crate) unsafe extern "C" fn start(
     STATE.store(state, Ordering::Release);
     if state >= RECORD {
         threads::adopt_first();
+        uring::look();
     }
 }
 

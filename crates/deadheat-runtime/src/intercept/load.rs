@@ -2,6 +2,7 @@
 
 use core::ffi::{c_int, c_void};
 
+use super::uring;
 use crate::cold::{modules, start};
 use crate::sys::machine::{Around, return_near};
 
@@ -9,6 +10,7 @@ use crate::sys::machine::{Around, return_near};
 unsafe extern "C" fn scan() {
     if start::recording() {
         modules::scan();
+        uring::look();
     }
 }
 

@@ -47,6 +47,7 @@ mod string;
 mod syscall;
 mod thread;
 mod touch;
+pub(crate) mod uring;
 mod wide;
 pub(crate) mod words;
 

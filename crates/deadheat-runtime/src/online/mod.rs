@@ -30,10 +30,11 @@ mod report;
 mod set;
 mod shadow;
 mod slots;
+mod state;
 mod tree;
 mod word;
 
-use core::sync::atomic::{AtomicBool, AtomicU8, Ordering, compiler_fence};
+use core::sync::atomic::{Ordering, compiler_fence};
 
 use deadheat_core::access::{Access, Mode, Via};
 use deadheat_core::event::{BlockKind, Fault, LockMode, Op, SyncKind};
@@ -43,6 +44,7 @@ pub(crate) use memory::{begin as limit_memory, none as without_memory};
 pub(crate) use quick::{access, on_access, on_odd_access, range, used};
 pub(crate) use report::records as certain;
 pub(crate) use shadow::{CELLS, REGION_LOG2, REGIONS};
+pub(crate) use state::{LOOKING, ON, beside_recording, on, only};
 pub(crate) use word::WRITE_BIT;
 
 use crate::hot::atomic;
@@ -56,21 +58,8 @@ use pair::Entered;
 use report::Mine;
 use set::Seen;
 use shadow::Cell;
+use state::{ALONE, change, give_up, has_given_up, looking};
 use word::{ATOMIC, GRANULE, WRITE};
-
-/// What the hooks of plain accesses ask: not zero while races are looked for and nothing is recorded. Then it is [`STATE`].
-pub(crate) static ON: AtomicU8 = AtomicU8::new(0);
-/// Not zero while races are looked for: [`LOOKING`] if accesses are looked at, [`ALONE`] if none can race.
-static STATE: AtomicU8 = AtomicU8::new(0);
-/// Whether a recording is made, too.
-static BESIDE: AtomicBool = AtomicBool::new(false);
-
-/// The hooks of plain accesses go to [`on_access`]; with a greater number they return at once.
-pub(crate) const LOOKING: u8 = 1;
-/// One thread runs, and knows all that the others did: whoever comes learns what it does now before coming.
-const ALONE: u8 = 2;
-/// There is no memory: nothing is looked at any more.
-const GIVEN_UP: u8 = 3;
 
 /// [`Thread::busy`] while an access is judged.
 const JUDGING: u32 = 1;
@@ -82,62 +71,9 @@ pub(crate) fn records() -> u32 {
     report::records().wrapping_add(nesting::suspicious())
 }
 
-/// Whether races are looked for.
-#[inline(always)]
-pub(crate) fn on() -> bool {
-    STATE.load(Ordering::Relaxed) != 0
-}
-
-/// Whether races are looked for, and nothing is recorded.
-#[inline(always)]
-pub(crate) fn only() -> bool {
-    ON.load(Ordering::Relaxed) != 0
-}
-
-/// Whether races are looked for beside a recording.
-#[inline(always)]
-pub(crate) fn beside_recording() -> bool {
-    BESIDE.load(Ordering::Relaxed)
-}
-
-/// What `STATE` has become.
-fn set(state: u8) {
-    if !beside_recording() {
-        ON.store(state, Ordering::SeqCst);
-        if has_given_up() {
-            ON.store(GIVEN_UP, Ordering::SeqCst);
-        }
-    }
-}
-
-/// Goes from one state to another, unless it was given up meanwhile.
-fn change(from: u8, to: u8) {
-    if STATE.compare_exchange(from, to, Ordering::SeqCst, Ordering::SeqCst).is_ok() {
-        set(to);
-    }
-}
-
-/// Nothing is looked at any more; `false` if that is so already.
-fn give_up() -> bool {
-    let before = STATE.swap(GIVEN_UP, Ordering::SeqCst);
-    set(GIVEN_UP);
-    before != GIVEN_UP
-}
-
-#[inline(always)]
-fn has_given_up() -> bool {
-    STATE.load(Ordering::SeqCst) == GIVEN_UP
-}
-
-/// Whether accesses may race.
-#[inline(always)]
-fn looking() -> bool {
-    STATE.load(Ordering::Relaxed) == LOOKING
-}
-
 /// Races are looked for from now on, beside a recording or instead of one; the trace's file is open.
 pub(crate) fn start(beside: bool) {
-    BESIDE.store(beside, Ordering::Relaxed);
+    state::is_beside(beside);
     if !tree::start() {
         return;
     }

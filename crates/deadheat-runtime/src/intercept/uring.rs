@@ -1,0 +1,37 @@
+//! `io_uring`: the kernel reads and writes what it is told there without a call that could be seen. One line says so.
+
+use core::ffi::c_long;
+use core::sync::atomic::{AtomicBool, Ordering};
+
+use crate::cold::modules;
+use crate::cold::start::{light, recording};
+use crate::sys;
+
+/// The number of `io_uring_setup`, the same on all machines.
+const SETUP: c_long = 425;
+
+/// Whether it was said.
+static SAID: AtomicBool = AtomicBool::new(false);
+
+shim_before!(dh_wrap_syscall, before_syscall);
+
+/// `syscall`: its arguments are passed on as they are.
+unsafe extern "C" fn before_syscall(number: c_long) -> unsafe extern "C" fn() {
+    if number == SETUP {
+        say();
+    }
+    real!("syscall", unsafe extern "C" fn())
+}
+
+/// Modules were loaded: the library that makes such calls by itself may be among them.
+pub(crate) fn look() {
+    if modules::has_uring() {
+        say();
+    }
+}
+
+fn say() {
+    if recording() && !light() && !SAID.swap(true, Ordering::Relaxed) {
+        sys::say(b"deadheat: what the kernel reads and writes by io_uring is not seen: races with it are not told\n");
+    }
+}
