@@ -82,11 +82,18 @@ impl Cell {
     /// The words that race with `mine`, which is in the cell afterwards; `None` if it is nothing new.
     fn enter(&mut self, mine: u64, seen: &Knows) -> Option<Vec<u64>> {
         if self.large.is_empty() {
-            let again = |seen: &Knows, cell: &_, mine| match mine & (BYTES | ATOMIC) {
-                BYTES => pair::over(seen, cell, mine),
-                _ => pair::again(seen, cell, mine, true),
+            let over = |seen: &Knows, cell: &[AtomicU64; 2], mine| {
+                if mine & (BYTES | ATOMIC) != BYTES {
+                    return Entered::No;
+                }
+                match pair::over(seen, std::slice::from_ref(cell), mine) {
+                    (1, true, _) => Entered::Yes,
+                    (1, false, _) => Entered::There,
+                    (_, _, entered) => entered,
+                }
             };
-            for enter in [again, pair::replace] {
+            let again = |seen: &Knows, cell: &_, mine| pair::again(seen, cell, mine, true);
+            for enter in [over, again, pair::replace] {
                 match enter(seen, &self.pair, mine) {
                     Entered::No => {}
                     Entered::Yes => return Some(Vec::new()),

@@ -153,10 +153,12 @@ unsafe fn detect<R>(
         held.wrote();
     }
     let outcome = operation();
-    let access = Kind::atomic(log2, outcome.mode, outcome.order).unpack_atomic(address as u64);
     // SAFETY: the caller's promise.
     unsafe {
-        online::atomic(thread, pc, &access);
+        if nested || !online::is_known(thread, (address, 1 << log2), outcome.mode, outcome.order) {
+            let access = Kind::atomic(log2, outcome.mode, outcome.order).unpack_atomic(address as u64);
+            online::atomic(thread, pc, &access);
+        }
         if spins {
             let spin = &mut (*thread).spin;
             (spin.key, spin.address, spin.version) = (pc as u64, address as u64, held.writes());
@@ -267,7 +269,7 @@ unsafe fn record_and_detect<R>(
     }
 }
 
-/// An integer that can be accessed atomically. The operations are sequentially consistent,
+/// An integer that can be accessed atomically. The operations are sequentially consistent (but for [`Atom::store`]),
 /// whatever order the program asked for: stronger than asked is always allowed.
 pub(crate) trait Atom: Copy + Eq {
     /// log2 of the size.
@@ -277,6 +279,10 @@ pub(crate) trait Atom: Copy + Eq {
     /// # Safety
     /// For all: `at` is valid and aligned.
     unsafe fn load(at: *mut Self) -> Self;
+    /// A store that releases.
+    /// # Safety
+    /// As above.
+    unsafe fn store(at: *mut Self, new: Self);
     /// # Safety
     /// As above.
     unsafe fn swap(at: *mut Self, new: Self) -> Self;
@@ -316,6 +322,12 @@ macro_rules! atom {
             }
 
             #[inline]
+            unsafe fn store(at: *mut Self, new: Self) {
+                // SAFETY: the caller's promise.
+                unsafe { <$atomic>::from_ptr(at) }.store(new, Ordering::Release);
+            }
+
+            #[inline]
             unsafe fn swap(at: *mut Self, new: Self) -> Self {
                 // SAFETY: the caller's promise.
                 unsafe { <$atomic>::from_ptr(at) }.swap(new, Ordering::SeqCst)
@@ -348,6 +360,11 @@ impl Atom for u128 {
         unsafe { sys::machine::compare_exchange_16(at, 0, 0) }
     }
 
+    unsafe fn store(at: *mut Self, new: Self) {
+        // SAFETY: the caller's promise.
+        unsafe { Self::swap(at, new) };
+    }
+
     unsafe fn swap(at: *mut Self, new: Self) -> Self {
         // SAFETY: the caller's promise.
         unsafe { Self::update(at, |_| new) }
@@ -373,9 +390,16 @@ pub(crate) unsafe extern "C" fn on_load<T: Atom>(at: *mut T, order: u32, pc: usi
 /// `store(at, value, order)`.
 pub(crate) unsafe extern "C" fn on_store<T: Atom>(at: *mut T, value: T, order: u32, pc: usize) {
     perform(pc, at as usize, T::LOG2, Meant::to(Mode::Write, order), || {
+        let order = MemoryOrder::from_abi(order);
         // SAFETY: the program's own atomic operation.
-        unsafe { T::swap(at, value) };
-        Outcome { result: (), mode: Mode::Write, order: MemoryOrder::from_abi(order) }
+        unsafe {
+            if order == MemoryOrder::SeqCst {
+                T::swap(at, value);
+            } else {
+                T::store(at, value);
+            }
+        }
+        Outcome { result: (), mode: Mode::Write, order }
     });
 }
 

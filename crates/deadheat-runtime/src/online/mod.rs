@@ -41,7 +41,7 @@ use deadheat_core::event::{BlockKind, Fault, LockMode, Op, SyncKind};
 
 pub(crate) use eye::Eye;
 pub(crate) use memory::{begin as limit_memory, none as without_memory};
-pub(crate) use quick::{access, on_access, on_odd_access, range, used};
+pub(crate) use quick::{access, is_known, on_access, on_odd_access, range, used};
 pub(crate) use report::records as certain;
 pub(crate) use shadow::{CELLS, REGION_LOG2, REGIONS};
 pub(crate) use state::{LOOKING, ON, beside_recording, on, only};
@@ -59,7 +59,7 @@ use report::Mine;
 use set::Seen;
 use shadow::Cell;
 use state::{ALONE, change, give_up, has_given_up, looking};
-use word::{ATOMIC, GRANULE, WRITE};
+use word::{ATOMIC, BYTES, GRANULE, WRITE};
 
 /// [`Thread::busy`] while an access is judged.
 const JUDGING: u32 = 1;
@@ -91,24 +91,6 @@ fn look() {
 fn rest(known: &Clock) {
     if looking() {
         slots::if_alone(known, || change(LOOKING, ALONE));
-    }
-}
-
-/// What a thread knows of the others' past.
-struct Past<'a> {
-    slot: u32,
-    clock: &'a Clock,
-}
-
-impl Seen for Past<'_> {
-    #[inline(always)]
-    fn ordered(&self, word: u64) -> bool {
-        word::slot(word) == self.slot || self.clock.ordered(word)
-    }
-
-    #[inline(always)]
-    fn forgettable(&self, word: u64) -> bool {
-        slots::all_know(word)
     }
 }
 
@@ -197,6 +179,9 @@ unsafe fn judge_part(thread: *mut Thread, access: &Access, range: (usize, usize)
     }
 }
 
+/// How many cells an access is published in before it is noted: who finds it there waits for that.
+const AT_ONCE: usize = 64;
+
 /// Publishes an access of the bytes from `start` to `end` in their cells and judges it. `moment` is the word of no bytes.
 /// `note` puts the access into the history.
 ///
@@ -221,17 +206,27 @@ unsafe fn enter_all(
     let past = unsafe { quick::past_of(thread) };
     let mut at = start;
     while at < end {
+        let mut entered = Entered::No;
+        if at.is_multiple_of(GRANULE) && end - at >= 2 * GRANULE && moment & ATOMIC == 0 {
+            let cells = shadow::cells(at, ((end - at) / GRANULE).min(AT_ONCE));
+            let (done, new);
+            (done, new, entered) = pair::over(&past, cells, moment | BYTES);
+            if new {
+                note();
+            }
+            at += done * GRANULE;
+            if done == cells.len() && done != 0 {
+                continue;
+            }
+        }
         let granule = at & !(GRANULE - 1);
         let next = (granule + GRANULE).min(end);
         let mine = word::only(moment, word::bytes(at - granule, next - at));
         let Some(cell) = shadow::cell(at) else { break };
-        let whole = next - at == GRANULE;
         at = next;
-        let entered = if whole && mine & ATOMIC == 0 {
-            pair::over(&past, cell, mine)
-        } else {
-            pair::again(&past, cell, mine, true)
-        };
+        if entered == Entered::No {
+            entered = pair::again(&past, cell, mine, true);
+        }
         match entered {
             Entered::There => {}
             Entered::Yes => note(),

@@ -119,6 +119,16 @@ fn on_page(address: u64) -> &'static AtomicU32 {
     &ON_PAGES[(address >> PAGE_LOG2) as usize % ON_PAGES.len()]
 }
 
+/// Whether there is any object near an address.
+///
+/// # Safety
+/// The address's stripe is held.
+#[inline]
+pub(crate) unsafe fn any_near(address: u64) -> bool {
+    // SAFETY: the caller's promise.
+    list(address, false).is_some_and(|list| unsafe { !(*list).is_null() })
+}
+
 /// The object at an address, if there is one.
 ///
 /// # Safety

@@ -7,8 +7,8 @@
 
 use super::set::Seen;
 use super::word::{
-    ATOMIC, WRITE, conflict, covers, is_special, makes_up_for, outdoes, same_kind, same_slot_and_kind, slot,
-    stands_for, with,
+    ATOMIC, EARLIER, WRITE, conflict, covers, is_special, makes_up_for, outdoes, same_kind,
+    same_slot_and_kind, slot, stands_for, with,
 };
 use crate::sys::primitive::{AtomicU64, Ordering, fence_after_locked};
 
@@ -63,25 +63,38 @@ pub(crate) fn again(seen: &impl Seen, cell: &[AtomicU64; 2], mine: u64, ask: boo
     Entered::No
 }
 
-/// As [`again`], for a plain access of all bytes, such as ranges are made of: where nothing is in the way but what it outdoes, or
-/// for a read the slot's earlier one.
-#[inline(always)]
-pub(crate) fn over(seen: &impl Seen, cell: &[AtomicU64; 2], mine: u64) -> Entered {
-    let one = cell[0].load(Ordering::Acquire);
-    let other = cell[1].load(Ordering::Acquire);
-    if stands_for(one, mine) || stands_for(other, mine) {
-        return Entered::There;
-    }
-    if (one | other) & ATOMIC == 0 && seen.ordered(one) && seen.ordered(other) {
-        let goes = |word| word & WRITE == mine & WRITE || word == 0;
-        if goes(one) {
-            return commit([&cell[0], &cell[1]], [one, mine, other]);
+/// Publishes a plain access of all bytes in neighbouring cells, as ranges have it, from the first one on as long as nothing is in the way but what it
+/// outdoes, or for a read the slot's earlier one. How many cells have it then, whether it is new to any of them, and whether
+/// it is in the next one, too, where somebody was [met](Entered::Met).
+#[inline(never)]
+pub(crate) fn over(seen: &impl Seen, cells: &[[AtomicU64; 2]], mine: u64) -> (usize, bool, Entered) {
+    let goes = |word: u64| word == 0 || (word ^ mine) & WRITE == 0;
+    // A write of the moment stands for a read.
+    let compared = !EARLIER & if mine & WRITE != 0 { !0 } else { !WRITE };
+    let mut new = false;
+    for (at, cell) in cells.iter().enumerate() {
+        let one = cell[0].load(Ordering::Acquire);
+        let other = cell[1].load(Ordering::Acquire);
+        if (one ^ mine) & compared == 0 || (other ^ mine) & compared == 0 {
+            continue;
         }
-        if goes(other) {
-            return commit([&cell[1], &cell[0]], [other, mine, one]);
+        let known = |word| word == 0 || seen.ordered(word);
+        if (one | other) & ATOMIC != 0 || !known(one) || !known(other) {
+            return (at, new, Entered::No);
         }
+        let entered = if goes(one) {
+            commit([&cell[0], &cell[1]], [one, mine, other])
+        } else if goes(other) {
+            commit([&cell[1], &cell[0]], [other, mine, one])
+        } else {
+            Entered::No
+        };
+        if entered != Entered::Yes {
+            return (at, new, entered);
+        }
+        new = true;
     }
-    again(seen, cell, mine, false)
+    (cells.len(), new, Entered::No)
 }
 
 /// Publishes an access in the place of nothing, of a word of its own moment and kind, or of one that it makes up for,

@@ -49,6 +49,15 @@ pub(crate) fn cell<'a>(address: usize) -> Option<&'a Cell> {
     Some(unsafe { &*(base.wrapping_add((address & !(GRANULE - 1)) * SCALE) as *const Cell) })
 }
 
+/// Cells from an address's on, at the most `count`; those of its region, and none if it has none.
+#[inline]
+pub(crate) fn cells<'a>(address: usize, count: usize) -> &'a [Cell] {
+    let Some(first) = cell(address) else { return &[] };
+    let here = ((1 << REGION_LOG2) - address % (1 << REGION_LOG2)) / GRANULE;
+    // SAFETY: the region's cells lie behind each other.
+    unsafe { core::slice::from_raw_parts(first, count.min(here)) }
+}
+
 /// The regions that were touched so far, as far as there is room: a fork is not to look through all.
 static TOUCHED: [AtomicU32; 1 << 12] = [const { AtomicU32::new(0) }; 1 << 12];
 static TOUCHED_COUNT: AtomicU32 = AtomicU32::new(0);

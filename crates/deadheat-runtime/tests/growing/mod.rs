@@ -4,7 +4,7 @@
 use crate::pair::{self, Entered};
 use crate::set::{self, Not, Seen};
 use crate::sys::primitive::{AtomicU64, Ordering, yield_now};
-use crate::word;
+use crate::word::{self, ATOMIC, BYTES};
 
 /// A cell that grows: sealed, its words copied into a larger set, then linked.
 pub(crate) struct Cell {
@@ -37,7 +37,15 @@ impl Cell {
     pub(crate) fn enter(&self, mine: u64, seen: &Knows) -> Vec<u64> {
         let mut races = Vec::new();
         if self.linked.load(Ordering::SeqCst) == 0 {
-            let mut entered = pair::again(seen, &self.pair, mine, true);
+            let mut entered = Entered::No;
+            if mine & (BYTES | ATOMIC) == BYTES {
+                // As a range goes over it.
+                let (done, _, met) = pair::over(seen, std::slice::from_ref(&self.pair), mine);
+                entered = if done == 1 { Entered::Yes } else { met };
+            }
+            if entered == Entered::No {
+                entered = pair::again(seen, &self.pair, mine, true);
+            }
             if entered == Entered::No {
                 entered = pair::replace(seen, &self.pair, mine);
             }
