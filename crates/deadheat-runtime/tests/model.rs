@@ -369,6 +369,8 @@ fn of_two_accesses_at_once_one_sees_the_other() {
     for before in [
         [0, 0],
         [double(1, WRITE), double(2, READ)],
+        // Read at clock 1, written before.
+        [at(1, 1, ATOMIC, all) | 1 << word::EARLIER_SHIFT, at(2, 1, WRITE, all)],
         [at(1, 1, WRITE, all), 0],
         [at(2, 1, READ, all), 0],
         [at(1, 1, WRITE, all), at(2, 1, READ, all)],
@@ -378,6 +380,7 @@ fn of_two_accesses_at_once_one_sees_the_other() {
         meet(before, writes(1, low), at(2, 2, READ, low));
         meet(before, at(1, 2, READ, all), writes(2, low));
         meet(before, writes(1, low), at(2, 2, ATOMIC | WRITE, all));
+        meet(before, writes(1, low), at(2, 2, ATOMIC, all));
     }
 }
 

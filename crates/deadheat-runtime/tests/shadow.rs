@@ -92,7 +92,10 @@ impl Cell {
                     (_, _, entered) => entered,
                 }
             };
-            let again = |seen: &Knows, cell: &_, mine| pair::again(seen, cell, mine, true);
+            let again = |seen: &Knows, cell: &_, mine| match mine & ATOMIC {
+                0 => pair::again::<true>(seen, cell, mine, true),
+                _ => pair::again::<false>(seen, cell, mine, true),
+            };
             for enter in [over, again, pair::replace] {
                 match enter(seen, &self.pair, mine) {
                     Entered::No => {}
@@ -146,15 +149,15 @@ fn racing_bytes(earlier: impl IntoIterator<Item = u64>, later: u64) -> u64 {
 }
 
 /// One run: threads access one granule at random, and learn from each other at random. How many accesses raced, and how
-/// many words were double after an access.
-fn run(seed: u64) -> [usize; 2] {
+/// many plain and atomic words were double after an access.
+fn run(seed: u64) -> [usize; 3] {
     let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
     let mut clocks = [[0u64; SLOTS + 1]; SLOTS + 1];
     let mut now = [1u64; SLOTS + 1];
     let mut all = [0u64; SLOTS + 1];
     let mut cell = Cell { pair: [AtomicU64::new(0), AtomicU64::new(0)], large: Vec::new() };
     let mut history: Vec<u64> = Vec::new();
-    let ([mut found, mut doubles], sizes) = ([0; 2], [1, 2, 4, 8, 8, 8, 4, 3]);
+    let ([mut found, mut doubles, mut atomic], sizes) = ([0; 3], [1, 2, 4, 8, 8, 8, 4, 3]);
     // Every other run is of aligned halves and less, without atomics, mostly of one thread, and
     // short: its cell often keeps its two words.
     let halves = seed.is_multiple_of(2);
@@ -210,20 +213,24 @@ fn run(seed: u64) -> [usize; 2] {
             );
             found += usize::from(expected != 0);
         }
-        doubles += cell.pair.iter().filter(|word| word::is_double(word.load(Ordering::Relaxed))).count();
+        let words = cell.set().iter().map(|word| word.load(Ordering::Relaxed));
+        let of_kind =
+            |kind| words.clone().filter(|word| word::is_double(*word) && word & ATOMIC == kind).count();
+        (doubles, atomic) = (doubles + of_kind(0), atomic + of_kind(ATOMIC));
         history.push(mine);
     }
-    [found, doubles]
+    [found, doubles, atomic]
 }
 
 /// Each access that is new to its moment is told to race exactly on the bytes on which it races with any access before.
 #[test]
 fn a_cell_tells_what_a_memory_without_end_would_tell() {
     const RUNS: u64 = 20_000;
-    let [found, doubles] =
-        (1..=RUNS).map(run).reduce(|a, b| [a[0] + b[0], a[1] + b[1]]).expect("there are runs");
+    let sum = |a: [usize; 3], b: [usize; 3]| std::array::from_fn(|at| a[at] + b[at]);
+    let [found, doubles, atomic] = (1..=RUNS).map(run).fold([0; 3], sum);
     assert!(found > RUNS as usize, "{found} accesses raced");
-    assert!(doubles > RUNS as usize / 2, "{doubles} words were double");
+    assert!(doubles > RUNS as usize / 2, "{doubles} plain words were double");
+    assert!(atomic > RUNS as usize / 2, "{atomic} atomic words were double");
 }
 
 /// The words' rules are those of the one race rule.

@@ -5,8 +5,7 @@
 
 use super::set::{Seen, put};
 use super::word::{
-    self, ATOMIC, WRITE, conflict, covers, is_special, outdoes, same_slot, same_slot_and_kind, stands_for,
-    with,
+    self, ATOMIC, WRITE, conflict, covers, is_special, joins, outdoes, same_slot, stands_for, with, writes,
 };
 use crate::sys::primitive::{AtomicU64, Ordering};
 
@@ -55,7 +54,7 @@ pub(crate) fn enter(seen: &impl Seen, set: &[AtomicU64], mine: u64) -> Came {
         if own && stands_for(word, mine) {
             return Came::There(word);
         }
-        let both = if own && same_slot_and_kind(word, mine) { with(word, mine) } else { 0 };
+        let both = if own && joins(word, mine) { with(word, mine) } else { 0 };
         if both != 0 {
             best = (Room::Own, at, word, both);
             break;
@@ -81,7 +80,7 @@ pub(crate) fn enter(seen: &impl Seen, set: &[AtomicU64], mine: u64) -> Came {
 fn harmless(seen: &impl Seen, word: u64, mine: u64) -> bool {
     let unlike = |word| !conflict(word, mine) || seen.ordered(word);
     !is_special(word)
-        && ((word | mine) & WRITE == 0
+        && (!writes(word) && mine & WRITE == 0
             || same_slot(word, mine)
             || unlike(word)
             || unlike(word::later(word)) && unlike(word::earlier(word)))

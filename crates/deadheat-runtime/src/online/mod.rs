@@ -120,7 +120,7 @@ unsafe fn judge_atomic(thread: *mut Thread, access: &Access, pc: u64) {
         let mine = (*thread).eye.moment()
             | if access.mode.writes() { WRITE | ATOMIC } else { ATOMIC }
             | word::bytes(address % GRANULE, size);
-        let entered = pair::again(&quick::past_of(thread), cell, mine, true);
+        let entered = pair::again::<false>(&quick::past_of(thread), cell, mine, true);
         if entered == Entered::There {
             return;
         }
@@ -225,7 +225,7 @@ unsafe fn enter_all(
         let Some(cell) = shadow::cell(at) else { break };
         at = next;
         if entered == Entered::No {
-            entered = pair::again(&past, cell, mine, true);
+            entered = pair::again::<false>(&past, cell, mine, true);
         }
         match entered {
             Entered::There => {}
@@ -588,13 +588,18 @@ unsafe fn birth(thread: *mut Thread, address: u64, size: u64) {
             return;
         }
         let moment = word::moment((*thread).eye.slot, (*thread).eye.birth()) | WRITE;
-        let (mut at, end) = (address as usize, address.saturating_add(size) as usize);
-        while at < end {
-            let Some(cell) = shadow::cell(at) else { return };
-            if cell[0].load(Ordering::Relaxed) == 0 {
-                cell[0].store(moment, Ordering::Relaxed);
+        let (mut at, mut left) = (address as usize, (size as usize).div_ceil(GRANULE));
+        while left != 0 {
+            let cells = shadow::cells(at, left);
+            for cell in cells {
+                if cell[0].load(Ordering::Relaxed) == 0 {
+                    cell[0].store(moment, Ordering::Relaxed);
+                }
             }
-            at += GRANULE;
+            if cells.is_empty() {
+                return;
+            }
+            (at, left) = (at + cells.len() * GRANULE, left - cells.len());
         }
     }
 }

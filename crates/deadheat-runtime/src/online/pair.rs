@@ -7,8 +7,8 @@
 
 use super::set::Seen;
 use super::word::{
-    ATOMIC, EARLIER, WRITE, conflict, covers, is_special, makes_up_for, outdoes, same_kind,
-    same_slot_and_kind, slot, stands_for, with,
+    ATOMIC, EARLIER, WRITE, conflict, covers, is_special, joins, makes_up_for, outdoes, same_kind,
+    same_slot_and_kind, slot, stands_for, with, with_plain,
 };
 use crate::sys::primitive::{AtomicU64, Ordering, fence_after_locked};
 
@@ -27,40 +27,65 @@ pub(crate) enum Entered {
 }
 
 /// Publishes an access in the place of nothing, beside its moment's other bytes, or of an ordered access that it covers
-/// and outdoes, if all else in the cell is ordered or does not conflict. `ask`: whether it may be there already.
+/// and outdoes, if all else in the cell is ordered or does not conflict. `ask`: whether it may be there already; `PLAIN`: it
+/// is no atomic access.
 #[inline(always)]
-pub(crate) fn again(seen: &impl Seen, cell: &[AtomicU64; 2], mine: u64, ask: bool) -> Entered {
+pub(crate) fn again<const PLAIN: bool>(
+    seen: &impl Seen,
+    cell: &[AtomicU64; 2],
+    mine: u64,
+    ask: bool,
+) -> Entered {
     let one = cell[0].load(Ordering::Acquire);
     let other = cell[1].load(Ordering::Acquire);
     if ask && (stands_for(one, mine) || stands_for(other, mine)) {
         return Entered::There;
     }
-    // A plain store over an atomic has more to do, and a cell with a block another way.
-    if is_special(one) || mine & (WRITE | ATOMIC) == WRITE && (one | other) & ATOMIC != 0 {
+    // A plain store over an atomic has more to do.
+    if mine & (WRITE | ATOMIC) == WRITE && (one | other) & ATOMIC != 0 {
         return Entered::No;
     }
     let (known, other_known) = (seen.ordered(one), seen.ordered(other));
-    let harmless = |word, known| known || !is_special(word) && !conflict(word, mine);
     // What the slot has of this kind goes first: so it has one word of each kind.
-    let own = |word| if same_slot_and_kind(word, mine) { with(word, mine) } else { 0 };
-    let new = own(one);
-    if new != 0 && harmless(other, other_known) {
+    let new = own::<PLAIN>(one, mine);
+    if new != 0 && harmless(other, mine, other_known) {
         return commit([&cell[0], &cell[1]], [one, new, other]);
     }
-    let new = own(other);
-    if new != 0 && harmless(one, known) {
+    let new = own::<PLAIN>(other, mine);
+    if new != 0 && harmless(one, mine, known) {
         return commit([&cell[1], &cell[0]], [other, new, one]);
     }
-    let goes = |word, known| known && (word == 0 || outdoes(mine, word)) && covers(mine, word);
     // A write goes in the place of a write, so that a read has room beside it.
-    let better = other & !one & mine & WRITE != 0 && goes(other, other_known);
-    if !better && goes(one, known) && harmless(other, other_known) {
+    let better = other & !one & mine & WRITE != 0 && goes(other, mine, other_known);
+    if !better && goes(one, mine, known) && harmless(other, mine, other_known) {
         return commit([&cell[0], &cell[1]], [one, mine, other]);
     }
-    if goes(other, other_known) && harmless(one, known) {
+    if goes(other, mine, other_known) && harmless(one, mine, known) {
         return commit([&cell[1], &cell[0]], [other, mine, one]);
     }
     Entered::No
+}
+
+/// Whether a word is ordered before an access, or does not conflict with it.
+#[inline(always)]
+const fn harmless(word: u64, mine: u64, known: bool) -> bool {
+    known || !is_special(word) && !conflict(word, mine)
+}
+
+/// The word for the slot's earlier access and this one; 0 if it is not the slot's, or one word cannot say it.
+#[inline(always)]
+const fn own<const PLAIN: bool>(word: u64, mine: u64) -> u64 {
+    match PLAIN {
+        true if same_slot_and_kind(word, mine) => with_plain(word, mine),
+        false if joins(word, mine) => with(word, mine),
+        _ => 0,
+    }
+}
+
+/// Whether an access can take the place of a word, or of nothing.
+#[inline(always)]
+const fn goes(word: u64, mine: u64, known: bool) -> bool {
+    known && (word == 0 || outdoes(mine, word)) && covers(mine, word)
 }
 
 /// Publishes a plain access of all bytes in neighbouring cells, as ranges have it, from the first one on as long as nothing is in the way but what it

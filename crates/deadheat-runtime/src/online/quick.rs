@@ -51,9 +51,12 @@ pub(crate) unsafe extern "C" fn on_access<const KIND: u16>(
         let bytes = if size < GRANULE { bytes & BYTES } else { BYTES };
         let mine = word::of_kind((*thread).eye.mine, if writes { WRITE } else { 0 }, bytes);
         let past = past_of(thread);
-        let first = pair::again(&past, &*cell, mine, size > GRANULE);
-        let second =
-            if size > GRANULE { pair::again(&past, &*cell.add(1), mine, true) } else { Entered::There };
+        let first = pair::again::<true>(&past, &*cell, mine, size > GRANULE);
+        let second = if size > GRANULE {
+            pair::again::<true>(&past, &*cell.add(1), mine, true)
+        } else {
+            Entered::There
+        };
         // Before them, a locked operation would wait for the stores. Who finds the word without its record looks again.
         if first == Entered::Yes || second == Entered::Yes {
             Eye::keep(thread, const { Kept::new(Kind(KIND)) }.at(address, pc));

@@ -64,7 +64,7 @@ pub(crate) fn publish(set: &[AtomicU64], mine: u64, seen: &impl Seen) -> Result<
                 return Err(Not::Sealed);
             } else if stands_for(word, mine) {
                 return Ok(false);
-            } else if same_kind(word, mine) {
+            } else if same_kind(word, mine) && word::with(word, mine) != 0 {
                 (Room::Joined, word::with(word, mine))
             } else if covers(mine, word) && outdoes(mine, word) && seen.ordered(word) {
                 (Room::Outdone, mine)

@@ -5,9 +5,10 @@
 //! earlier  write  atomic  slot    clock  bytes of the granule
 //! ```
 //!
-//! Zero is no access. Where `earlier` is not zero, the word is *double*: it stands for two accesses of one kind by one
-//! slot, one of the named bytes at `clock` and one of all others at `clock - earlier`. So the halves of a granule that a
-//! thread accesses at different moments need no word each. Only the two words of a cell are ever double.
+//! Zero is no access. Where `earlier` is not zero, the word is *double*: it stands for two accesses by one
+//! slot. If they are plain, they are of one kind, one of the named bytes at `clock` and one of all others at `clock - earlier`: so the halves of a
+//! granule that a thread accesses at different moments need no word each. If they are atomic, the named bytes were read at `clock` and written
+//! at `clock - earlier`: so the load and the exchange by which threads mostly meet need no word each.
 //! The highest slot marks words that are none: [`SEALED`] and links to [blocks](super::block).
 //! The rule is `deadheat_core::rule`'s; a test compares the two.
 
@@ -45,16 +46,19 @@ pub(crate) const fn moment(slot: u32, clock: u64) -> u64 {
 }
 
 /// The word's slot.
+#[inline(always)]
 pub(crate) const fn slot(word: u64) -> u32 {
     (word >> SLOT_SHIFT) as u32 & SPECIAL_SLOT
 }
 
 /// The word's clock.
+#[inline(always)]
 pub(crate) const fn clock(word: u64) -> u64 {
     word >> CLOCK_SHIFT & LAST_CLOCK
 }
 
 /// Whether the word is no access but a seal or a link.
+#[inline(always)]
 pub(crate) const fn is_special(word: u64) -> bool {
     word & SPECIAL == SPECIAL
 }
@@ -94,6 +98,7 @@ pub(crate) const fn is_double(word: u64) -> bool {
 }
 
 /// The access, or the later one of a double word.
+#[inline(always)]
 pub(crate) const fn later(word: u64) -> u64 {
     word & !EARLIER
 }
@@ -103,17 +108,57 @@ pub(crate) const fn earlier(word: u64) -> u64 {
     if !is_double(word) {
         return 0;
     }
-    (later(word) ^ BYTES) - ((word >> EARLIER_SHIFT) << CLOCK_SHIFT)
+    let other = if word & ATOMIC != 0 { later(word) | WRITE } else { later(word) ^ BYTES };
+    other - ((word >> EARLIER_SHIFT) << CLOCK_SHIFT)
 }
 
 /// All bytes that a word stands for.
+#[inline(always)]
 const fn touched(word: u64) -> u64 {
-    if word & EARLIER != 0 { BYTES } else { word & BYTES }
+    if word & EARLIER != 0 && word & ATOMIC == 0 { BYTES } else { word & BYTES }
 }
 
-/// The word for `word` and a later access of its slot and kind, or of its own moment; 0 if one word cannot say it.
+/// Whether an access that a word stands for writes.
+#[inline(always)]
+pub(crate) const fn writes(word: u64) -> bool {
+    word & WRITE != 0 || word & EARLIER != 0 && word & ATOMIC != 0
+}
+
+/// Whether `mine` is a later access of a word's slot, of a kind that [`with`] can be asked for.
+#[inline(always)]
+pub(crate) const fn joins(word: u64, mine: u64) -> bool {
+    if mine & ATOMIC == 0 {
+        return same_slot_and_kind(word, mine);
+    }
+    (word ^ mine) & (SPECIAL | ATOMIC) == 0
+}
+
+/// As [`with`], of atomic accesses.
+const fn with_atomic(word: u64, mine: u64) -> u64 {
+    if covers(mine, word) && outdoes(mine, word) {
+        return mine;
+    }
+    if same_kind(word, mine) && word & EARLIER == 0 {
+        return word | mine & BYTES;
+    }
+    let written = clock(word) - (word >> EARLIER_SHIFT);
+    let earlier = clock(mine) - written;
+    let fits = earlier != 0 && earlier < 1 << (u64::BITS - EARLIER_SHIFT);
+    if mine & WRITE == 0 && writes(word) && (word ^ mine) & BYTES == 0 && fits {
+        return mine | earlier << EARLIER_SHIFT;
+    }
+    0
+}
+
+/// The word for `word` and a later access that [joins] it; 0 if one word cannot say it.
 #[inline(always)]
 pub(crate) const fn with(word: u64, mine: u64) -> u64 {
+    if mine & ATOMIC != 0 { with_atomic(word, mine) } else { with_plain(word, mine) }
+}
+
+/// As [`with`], of plain accesses.
+#[inline(always)]
+pub(crate) const fn with_plain(word: u64, mine: u64) -> u64 {
     if same_kind(word, mine) {
         let both = word | mine & BYTES;
         return if both & BYTES == BYTES { later(both) } else { both };
@@ -131,48 +176,56 @@ pub(crate) const fn with(word: u64, mine: u64) -> u64 {
         return 0;
     };
     let earlier = clock(mine).wrapping_sub(older);
-    if earlier >= 1 << (u64::BITS - EARLIER_SHIFT) || mine & ATOMIC != 0 {
+    if earlier >= 1 << (u64::BITS - EARLIER_SHIFT) {
         return 0;
     }
     mine | earlier << EARLIER_SHIFT
 }
 
 /// Whether two accesses have a byte in common and conflict: one writes, and not both are atomic.
+#[inline(always)]
 pub(crate) const fn conflict(one: u64, other: u64) -> bool {
-    touched(one) & touched(other) != 0 && (one | other) & WRITE != 0 && one & other & ATOMIC == 0
+    touched(one) & touched(other) != 0 && (writes(one) || writes(other)) && one & other & ATOMIC == 0
 }
 
 /// Whether whatever conflicts with `old` conflicts with `new` as well, as far as the bytes are `new`'s.
+#[inline(always)]
 pub(crate) const fn outdoes(new: u64, old: u64) -> bool {
-    (new & ATOMIC == 0 || old & ATOMIC != 0) && (new & WRITE != 0 || old & WRITE == 0)
+    (new & ATOMIC == 0 || old & ATOMIC != 0) && (new & WRITE != 0 || !writes(old))
 }
 
 /// Whether all bytes of `old` are among those of `new`'s later access.
+#[inline(always)]
 pub(crate) const fn covers(new: u64, old: u64) -> bool {
     touched(old) & !new == 0
 }
 
 /// Whether two accesses are of one moment.
+#[inline(always)]
 pub(crate) const fn same_moment(one: u64, other: u64) -> bool {
     (one ^ other) & EPOCH == 0
 }
 
 /// Whether two accesses, if double the later ones, are of one moment and of one kind.
+#[inline(always)]
 pub(crate) const fn same_kind(one: u64, other: u64) -> bool {
     (one ^ other) & !(BYTES | EARLIER) == 0
 }
 
 /// Whether two accesses are of one slot.
+#[inline(always)]
 pub(crate) const fn same_slot(one: u64, other: u64) -> bool {
     (one ^ other) & SPECIAL == 0
 }
 
 /// Whether whoever looks for `mine` finds it in `word`, an access of the same moment.
+#[inline(always)]
 pub(crate) const fn stands_for(word: u64, mine: u64) -> bool {
     same_moment(word, mine) && covers(word, mine) && outdoes(word, mine)
 }
 
 /// Whether two accesses are of one slot and one kind.
+#[inline(always)]
 pub(crate) const fn same_slot_and_kind(one: u64, other: u64) -> bool {
     later(one ^ other) >> SLOT_SHIFT == 0
 }

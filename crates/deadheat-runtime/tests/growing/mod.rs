@@ -44,7 +44,10 @@ impl Cell {
                 entered = if done == 1 { Entered::Yes } else { met };
             }
             if entered == Entered::No {
-                entered = pair::again(seen, &self.pair, mine, true);
+                entered = match mine & ATOMIC {
+                    0 => pair::again::<true>(seen, &self.pair, mine, true),
+                    _ => pair::again::<false>(seen, &self.pair, mine, true),
+                };
             }
             if entered == Entered::No {
                 entered = pair::replace(seen, &self.pair, mine);
