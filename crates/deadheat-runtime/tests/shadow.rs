@@ -122,6 +122,12 @@ impl Cell {
         Some(self.look(mine, seen))
     }
 
+    /// How many words are double, plain or atomic ones.
+    fn doubles(&self, atomic: u64) -> usize {
+        let words = self.set().iter().map(|word| word.load(Ordering::Relaxed));
+        words.filter(|&word| word::is_double(word) && word & ATOMIC == atomic).count()
+    }
+
     fn look(&self, mine: u64, seen: &Knows) -> Vec<u64> {
         let mut races = Vec::new();
         set::look(self.set(), mine, seen, |word| races.push(word)).expect("nobody seals it");
@@ -213,10 +219,8 @@ fn run(seed: u64) -> [usize; 3] {
             );
             found += usize::from(expected != 0);
         }
-        let words = cell.set().iter().map(|word| word.load(Ordering::Relaxed));
-        let of_kind =
-            |kind| words.clone().filter(|word| word::is_double(*word) && word & ATOMIC == kind).count();
-        (doubles, atomic) = (doubles + of_kind(0), atomic + of_kind(ATOMIC));
+        doubles += cell.doubles(0);
+        atomic += cell.doubles(ATOMIC);
         history.push(mine);
     }
     [found, doubles, atomic]
