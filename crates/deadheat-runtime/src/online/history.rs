@@ -59,6 +59,8 @@ const SIZE_SHIFT: u32 = 60;
 const RANGE: u64 = 15;
 const CLOCK: u64 = (1 << 38) - 1;
 
+/// In the table of beginnings: the clock's first records are gone, and it is remembered from here on alone.
+const CUT: u64 = 1 << 63;
 /// Bytes of a cache line.
 const LINE: usize = 64;
 
@@ -240,8 +242,10 @@ impl History {
     pub(crate) fn context(&self, (clock, begun): (u64, u64), node: u32, locks: &[HeldLock]) {
         let begins = self.begin(clock);
         let count = self.count();
-        if count == begun || count - begins.load(Ordering::Relaxed) > self.mask {
+        if count == begun {
             begins.store(count, Ordering::Relaxed);
+        } else if count - (begins.load(Ordering::Relaxed) & !CUT) > self.mask {
+            begins.store(count | CUT, Ordering::Relaxed);
         }
         let locks = &locks[locks.len().saturating_sub(MOST_LOCKS)..];
         self.put(CONTEXT | (locks.len() as u64) << COUNT_SHIFT | clock, u64::from(node));
@@ -279,12 +283,19 @@ impl History {
     ///
     /// A hook notes its access right after the shadow shows it, so an access that is not there yet is waited for.
     pub(crate) fn find(&self, wanted: &Wanted) -> Option<Site> {
+        const FEW: u32 = 10;
         const SPINS: u32 = 200;
         const TRIES: u32 = 1000;
         for attempt in 0..TRIES {
             match self.find_now(wanted) {
                 Found::Site(site) => return Some(site),
                 Found::Forgotten => break,
+                // Mostly it was in the part that is gone.
+                Found::NotYet
+                    if attempt >= FEW && self.begin(wanted.clock).load(Ordering::Relaxed) & CUT != 0 =>
+                {
+                    break;
+                }
                 Found::NotYet if attempt < SPINS => pause(),
                 Found::NotYet => yield_now(),
             }
@@ -294,7 +305,7 @@ impl History {
 
     fn find_now(&self, wanted: &Wanted) -> Found {
         let count = self.count.load(Ordering::Acquire);
-        let begin = self.begin(wanted.clock).load(Ordering::Relaxed);
+        let begin = self.begin(wanted.clock).load(Ordering::Relaxed) & !CUT;
         let found = self.find_from(begin, count, wanted);
         fence(Ordering::Acquire);
         // What was written meanwhile went over the oldest records.
