@@ -4,12 +4,10 @@
 //! Invariant: a file appears under its name whole or not at all, however many processes of a
 //! parallel build write it at once.
 
-use std::ffi::OsStr;
-use std::fs::{self, DirBuilder};
+use std::fs::{self, DirBuilder, Permissions};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::exit::Failure;
 
@@ -71,26 +69,15 @@ pub(crate) fn ensure(path: &Path, content: &[u8], mode: u32) -> Result<(), Failu
         .map_err(|error| Failure::own(format!("cannot write {}: {error}", path.display())))
 }
 
-/// Writes the whole file beside its place and moves it there.
+/// Writes the whole file beside its place and moves it there. The name beside it is nobody else's: not that of a process with the
+/// same number in another namespace of processes, as the sandboxes of a build have.
 fn replace(path: &Path, content: &[u8], mode: u32) -> io::Result<()> {
-    static COUNT: AtomicU32 = AtomicU32::new(0);
     let folder = path.parent().unwrap_or(Path::new("/"));
     DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-    let count = COUNT.fetch_add(1, Ordering::Relaxed);
-    let name = path.file_name().unwrap_or(OsStr::new("file")).to_string_lossy();
-    let beside = folder.join(format!(".{name}.{}.{count}", std::process::id()));
-    let written = fs::OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .mode(mode)
-        .open(&beside)
-        .and_then(|mut file| file.write_all(content))
-        .and_then(|()| fs::rename(&beside, path));
-    if written.is_err() {
-        let _ = fs::remove_file(&beside);
-    }
-    written
+    let mut beside =
+        tempfile::Builder::new().permissions(Permissions::from_mode(mode)).tempfile_in(folder)?;
+    beside.write_all(content)?;
+    beside.persist(path).map(drop).map_err(|refused| refused.error)
 }
 
 /// A name for `parts`: equal parts give the same name, different ones do not in practice (FNV-1a

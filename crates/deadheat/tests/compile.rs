@@ -253,3 +253,33 @@ fn a_new_cache_filled_by_many_at_once() {
         races(folder, &["./again"]);
     });
 }
+
+/// Each in a namespace of processes of its own, as a build's sandboxes are: all are number 1 there.
+#[test]
+fn a_new_cache_filled_by_many_of_one_number() {
+    let namespace = ["--user", "--map-root-user", "--pid", "--fork"];
+    let allowed =
+        || Command::new("unshare").args(namespace).arg("true").status().is_ok_and(|it| it.success());
+    if !have("unshare") || !allowed() {
+        println!("skipped: needs unshare, and leave to use it");
+        return;
+    }
+    each_compiler("cache-numbers", |pair, folder| {
+        for round in 0..4 {
+            let cache = folder.join(format!("cache{round}"));
+            let start = |number: u32| {
+                let inner = with(pair);
+                let mut command = Command::new("unshare");
+                command.args(namespace).arg(inner.get_program()).args(["cc", "main.c", "store.c", "-o"]);
+                command.arg(format!("program{number}")).env("DEADHEAT_CACHE", &cache).current_dir(folder);
+                let variables = inner.get_envs().filter_map(|(name, value)| Some((name, value?)));
+                command.envs(variables).spawn().expect("unshare runs")
+            };
+            let started: Vec<_> = (0..8).map(start).collect();
+            for mut child in started {
+                assert!(child.wait().expect("ended").success());
+            }
+            races(folder, &["./program7"]);
+        }
+    });
+}
