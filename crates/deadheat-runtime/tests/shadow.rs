@@ -96,7 +96,20 @@ impl Cell {
                 0 => pair::again::<true>(seen, cell, mine, true),
                 _ => pair::again::<false>(seen, cell, mine, true),
             };
-            for enter in [over, again, pair::replace] {
+            let hook = |seen: &Knows, cell: &[AtomicU64; 2], mine| {
+                let words = pair::words(cell);
+                if mine & ATOMIC != 0 || words.iter().any(|&word| word::stands_for(word, mine)) {
+                    return Entered::No;
+                }
+                match pair::renew(cell, words, mine) {
+                    Entered::No if mine & BYTES == BYTES => pair::follow(seen, cell, words, mine),
+                    entered => entered,
+                }
+            };
+            // Every other access is a range's.
+            let first: &dyn Fn(&Knows, &[AtomicU64; 2], u64) -> Entered =
+                if word::clock(mine).is_multiple_of(2) { &over } else { &hook };
+            for enter in [first, &again, &pair::replace] {
                 match enter(seen, &self.pair, mine) {
                     Entered::No => {}
                     Entered::Yes => return Some(Vec::new()),

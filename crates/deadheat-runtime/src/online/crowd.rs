@@ -5,7 +5,7 @@
 
 use super::set::{Seen, put};
 use super::word::{
-    self, ATOMIC, WRITE, conflict, covers, is_special, joins, outdoes, same_slot, stands_for, with, writes,
+    self, ATOMIC, EARLIER, WRITE, conflict, covers, is_special, joins, outdoes, same_slot, stands_for, with,
 };
 use crate::sys::primitive::{AtomicU64, Ordering};
 
@@ -36,6 +36,12 @@ enum Room {
 /// Publishes an access in a block's set and judges it there.
 #[inline(never)]
 pub(crate) fn enter(seen: &impl Seen, set: &[AtomicU64], mine: u64) -> Came {
+    if mine & WRITE == 0 {
+        let came = renew(set, mine);
+        if came != Came::No {
+            return if let Came::Yes(new) = came { judged(seen, set, (mine, new)) } else { came };
+        }
+    }
     let mut best = (Room::Nowhere, 0, 0, 0);
     for (at, place) in set.iter().enumerate() {
         let word = place.load(Ordering::Acquire);
@@ -68,20 +74,49 @@ pub(crate) fn enter(seen: &impl Seen, set: &[AtomicU64], mine: u64) -> Came {
     if room == Room::Nowhere || !put(&set[at], old, new) {
         return Came::No;
     }
-    if set.iter().all(|place| harmless(seen, place.load(Ordering::SeqCst), mine)) {
-        Came::Yes(new)
-    } else {
-        Came::Met(new)
-    }
+    judged(seen, set, (mine, new))
 }
 
-/// Whether a word of a set that is not being replaced does not race with an access that is in the set.
+/// Publishes a read in the place of its slot's earlier one, or with it, without a look at others.
+#[inline(always)]
+fn renew(set: &[AtomicU64], mine: u64) -> Came {
+    for place in set {
+        let word = place.load(Ordering::Acquire);
+        if word == 0 {
+            break;
+        }
+        if !same_slot(word, mine) {
+            continue;
+        }
+        if stands_for(word, mine) {
+            return Came::There(word);
+        }
+        let both = if joins(word, mine) { with(word, mine) } else { 0 };
+        if both != 0 {
+            return if put(place, word, both) { Came::Yes(both) } else { Came::No };
+        }
+    }
+    Came::No
+}
+
+/// What came of an access that is in the set as or by `new`.
+#[inline(always)]
+fn judged(seen: &impl Seen, set: &[AtomicU64], (mine, new): (u64, u64)) -> Came {
+    let reads = mine & WRITE == 0;
+    for place in set {
+        let word = place.load(Ordering::SeqCst);
+        // Most words of a crowd are reads, and most of those no double ones.
+        let mute = word & (WRITE | EARLIER) == 0 && !is_special(word);
+        if !(reads && mute || same_slot(word, mine) || harmless(seen, word, mine)) {
+            return Came::Met(new);
+        }
+    }
+    Came::Yes(new)
+}
+
+/// Whether a word of a set that is not being replaced does not race with another slot's access that is in the set.
 #[inline(always)]
 fn harmless(seen: &impl Seen, word: u64, mine: u64) -> bool {
     let unlike = |word| !conflict(word, mine) || seen.ordered(word);
-    !is_special(word)
-        && (!writes(word) && mine & WRITE == 0
-            || same_slot(word, mine)
-            || unlike(word)
-            || unlike(word::later(word)) && unlike(word::earlier(word)))
+    !is_special(word) && (unlike(word) || unlike(word::later(word)) && unlike(word::earlier(word)))
 }

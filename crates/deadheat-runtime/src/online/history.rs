@@ -100,10 +100,10 @@ impl Kept {
         }
     }
 
-    /// The access at an address, made before `pc`.
+    /// The access at an address of the program, made before `pc`: both have no more bits than [`ADDRESS`].
     #[inline(always)]
     pub(crate) const fn at(self, address: usize, pc: usize) -> Kept {
-        Kept { first: self.first | address as u64 & ADDRESS, second: self.second | pc as u64 & ADDRESS }
+        Kept { first: self.first | address as u64, second: self.second | pc as u64 }
     }
 
     /// The access, and before which code address it was made.

@@ -7,13 +7,14 @@
 
 use super::set::Seen;
 use super::word::{
-    ATOMIC, EARLIER, WRITE, conflict, covers, is_special, joins, makes_up_for, outdoes, same_kind,
-    same_slot_and_kind, slot, stands_for, with, with_plain,
+    ATOMIC, EARLIER, WRITE, conflict, covers, is_earlier, is_own_plain, is_special, joins, makes_up_for,
+    outdoes, same_kind, same_slot_and_kind, slot, stands_for, with, with_plain,
 };
 use crate::sys::primitive::{AtomicU64, Ordering, fence_after_locked};
 
 /// How an access came into a cell.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[repr(u8)]
 pub(crate) enum Entered {
     /// It was there already.
     There,
@@ -26,6 +27,44 @@ pub(crate) enum Entered {
     Met,
 }
 
+/// What a cell's two words are.
+#[inline(always)]
+pub(crate) fn words(cell: &[AtomicU64; 2]) -> [u64; 2] {
+    [cell[0].load(Ordering::Acquire), cell[1].load(Ordering::Acquire)]
+}
+
+/// Publishes a plain access in the place of the slot's own of the same kind and bytes, if the slot's alone is in the cell: what a
+/// thread mostly finds in its own memory. `words`: what the cell's are; the access is none of them.
+#[inline(always)]
+pub(crate) fn renew(cell: &[AtomicU64; 2], [one, other]: [u64; 2], mine: u64) -> Entered {
+    let harmless = |word: u64| is_own_plain(word, mine) || word == 0;
+    if is_earlier(one, mine) {
+        if harmless(other) {
+            return commit([&cell[0], &cell[1]], [one, mine, other]);
+        }
+    } else if is_earlier(other, mine) && harmless(one) {
+        return commit([&cell[1], &cell[0]], [other, mine, one]);
+    }
+    Entered::No
+}
+
+/// As [`renew`], of a plain access of all bytes, if all that is in the cell is plain and ordered before it: in the place of nothing or of
+/// what it outdoes, of the slot's own rather than another's.
+#[inline(always)]
+pub(crate) fn follow(seen: &impl Seen, cell: &[AtomicU64; 2], [one, other]: [u64; 2], mine: u64) -> Entered {
+    if (one | other) & ATOMIC != 0 || !seen.ordered(one) || !seen.ordered(other) {
+        return Entered::No;
+    }
+    let alike = |word: u64| (word ^ mine) & WRITE == 0;
+    // Of two reads or writes the slot's own, of two others the first; a read goes nowhere else.
+    let second = if alike(one) { alike(other) && is_own_plain(other, mine) } else { alike(other) };
+    if !second && !outdoes(mine, one) {
+        return Entered::No;
+    }
+    let (at, words) = if second { (1, [other, mine, one]) } else { (0, [one, mine, other]) };
+    commit([&cell[at], &cell[1 - at]], words)
+}
+
 /// Publishes an access in the place of nothing, beside its moment's other bytes, or of an ordered access that it covers
 /// and outdoes, if all else in the cell is ordered or does not conflict. `ask`: whether it may be there already; `PLAIN`: it
 /// is no atomic access.
@@ -36,8 +75,11 @@ pub(crate) fn again<const PLAIN: bool>(
     mine: u64,
     ask: bool,
 ) -> Entered {
-    let one = cell[0].load(Ordering::Acquire);
-    let other = cell[1].load(Ordering::Acquire);
+    let [one, other] = words(cell);
+    // What a cell with a block has beside its link is a copy.
+    if is_special(one) {
+        return if ask && stands_for(other, mine) { Entered::There } else { Entered::No };
+    }
     if ask && (stands_for(one, mine) || stands_for(other, mine)) {
         return Entered::There;
     }

@@ -15,7 +15,7 @@ use super::object;
 use super::pair::{self, Entered};
 use super::set::Seen;
 use super::shadow::{self, Cell, LAST_GRANULE, REGION_LOG2, REGIONS};
-use super::word::{self, ATOMIC, BYTES, EARLIER, GRANULE, WRITE};
+use super::word::{self, ATOMIC, BYTES, EARLIER, EARLIER_SHIFT, GRANULE, WRITE, WRITE_BIT};
 use super::{JUDGING, judge};
 use crate::hot::thread::{self, Thread, UNWATCHED};
 use crate::sys;
@@ -32,7 +32,7 @@ pub(crate) unsafe extern "C" fn on_access<const KIND: u16>(
     bytes: u64,
     cell: *const Cell,
 ) {
-    let (size, writes) = const { (Kind(KIND).plain_size(), Kind(KIND).plain_writes()) };
+    let size = const { Kind(KIND).plain_size() };
     let word = sys::machine::thread_word();
     // SAFETY: the word is the calling thread's own state; the cells are mapped.
     unsafe {
@@ -47,24 +47,145 @@ pub(crate) unsafe extern "C" fn on_access<const KIND: u16>(
         if size > GRANULE && address & LAST_GRANULE == LAST_GRANULE {
             return on_access_in_general::<KIND>(address, pc);
         }
-        // Said in full, so that the compiler leaves out what cannot be.
-        let bytes = if size < GRANULE { bytes & BYTES } else { BYTES };
-        let mine = word::of_kind((*thread).eye.mine, if writes { WRITE } else { 0 }, bytes);
+        let mine = word_of::<KIND>(thread, bytes);
+        if size > GRANULE {
+            // One that is there is left alone, so that only what is not is to be published again.
+            let words = pair::words(&*cell);
+            let first =
+                if is_here::<KIND>(words, mine) { Entered::There } else { pair::renew(&*cell, words, mine) };
+            match first {
+                Entered::No => return on_access_after_others::<KIND>(address, pc, bytes, cell),
+                Entered::Met => return on_new_access::<KIND>(address, pc, bytes, cell, first),
+                Entered::There | Entered::Yes => {}
+            }
+            let words = pair::words(&*cell.add(1));
+            if !is_here::<KIND>(words, mine) {
+                let second = pair::renew(&*cell.add(1), words, mine);
+                if second != Entered::Yes {
+                    Eye::keep(thread, const { Kept::new(Kind(KIND)) }.at(address, pc));
+                    return on_new_second::<KIND>(address, pc, cell, second);
+                }
+            }
+        } else {
+            match pair::renew(&*cell, pair::words(&*cell), mine) {
+                Entered::No if size == GRANULE => {
+                    return on_access_after_others::<KIND>(address, pc, bytes, cell);
+                }
+                Entered::No => return on_new_access::<KIND>(address, pc, bytes, cell, Entered::No),
+                Entered::Met => return on_new_access::<KIND>(address, pc, bytes, cell, Entered::Met),
+                Entered::There | Entered::Yes => {}
+            }
+        }
+        // Before it, the locked operation would wait for the stores. Who finds the word without its record looks again.
+        Eye::keep(thread, const { Kept::new(Kind(KIND)) }.at(address, pc));
+    }
+}
+
+/// The word of an access of a kind, which has those bytes of its cell.
+///
+/// # Safety
+/// `thread` is the calling thread's, which does not ignore accesses.
+#[inline(always)]
+unsafe fn word_of<const KIND: u16>(thread: *mut Thread, bytes: u64) -> u64 {
+    // SAFETY: the caller's promise.
+    let mine = unsafe { (*thread).eye.mine };
+    let kind = const { if Kind(KIND).plain_writes() { WRITE } else { 0 } };
+    let part = const { Kind(KIND).plain_size() } < GRANULE;
+    (if part { word::only(mine, bytes & BYTES) } else { mine }) | kind
+}
+
+/// Whether a plain access of all bytes of a cell is nothing new to it; its own words alone are looked at.
+#[inline(always)]
+fn is_here<const KIND: u16>(words: [u64; 2], mine: u64) -> bool {
+    // For a read it does not matter whether the word writes, and for none what is earlier.
+    let unlike = const { u64::BITS - if Kind(KIND).plain_writes() { EARLIER_SHIFT } else { WRITE_BIT } };
+    words.iter().any(|word| (word ^ mine) << unlike == 0)
+}
+
+/// As [`on_access`] of whole cells, where the first has more than [`pair::renew`] deals with: mostly what other threads did before.
+#[inline(never)]
+unsafe extern "C" fn on_access_after_others<const KIND: u16>(
+    address: usize,
+    pc: usize,
+    bytes: u64,
+    cell: *const Cell,
+) {
+    // SAFETY: `on_access` found the calling thread's state and that it is in no other hook; the cells are mapped.
+    unsafe {
+        let thread = sys::machine::thread_word() as *mut Thread;
+        let mine = word_of::<KIND>(thread, bytes);
+        match pair::follow(&past_of(thread), &*cell, pair::words(&*cell), mine) {
+            Entered::No => return on_new_access::<KIND>(address, pc, bytes, cell, Entered::No),
+            Entered::Met => return on_new_access::<KIND>(address, pc, bytes, cell, Entered::Met),
+            Entered::There | Entered::Yes => {}
+        }
+        if const { Kind(KIND).plain_size() > GRANULE } {
+            let words = pair::words(&*cell.add(1));
+            if !is_here::<KIND>(words, mine) {
+                let second = pair::follow(&past_of(thread), &*cell.add(1), words, mine);
+                if second != Entered::Yes {
+                    Eye::keep(thread, const { Kept::new(Kind(KIND)) }.at(address, pc));
+                    return on_new_second::<KIND>(address, pc, cell, second);
+                }
+            }
+        }
+        Eye::keep(thread, const { Kept::new(Kind(KIND)) }.at(address, pc));
+    }
+}
+
+/// As [`on_access`], where there is more in the first of its cells than [`pair::renew`] and [`pair::follow`] deal with (`first`:
+/// [`Entered::No`]), or where they [met](Entered::Met) somebody.
+#[inline(never)]
+unsafe extern "C" fn on_new_access<const KIND: u16>(
+    address: usize,
+    pc: usize,
+    bytes: u64,
+    cell: *const Cell,
+    first: Entered,
+) {
+    // SAFETY: `on_access` found the calling thread's state and that it is in no other hook; the cells are mapped.
+    unsafe {
+        let thread = sys::machine::thread_word() as *mut Thread;
+        let mine = word_of::<KIND>(thread, bytes);
         let past = past_of(thread);
-        let first = pair::again::<true>(&past, &*cell, mine, size > GRANULE);
-        let second = if size > GRANULE {
+        let first =
+            if first == Entered::No { pair::again::<true>(&past, &*cell, mine, false) } else { first };
+        let second = if const { Kind(KIND).plain_size() > GRANULE } {
             pair::again::<true>(&past, &*cell.add(1), mine, true)
         } else {
             Entered::There
         };
-        // Before them, a locked operation would wait for the stores. Who finds the word without its record looks again.
+        // As in `on_access`, behind the locked operations.
         if first == Entered::Yes || second == Entered::Yes {
             Eye::keep(thread, const { Kept::new(Kind(KIND)) }.at(address, pc));
         }
         if first > Entered::Yes || second > Entered::Yes {
             let kept = const { Kept::new(Kind(KIND)) }.at(address, pc);
-            let granule = address & !(GRANULE - 1);
-            enter_here(granule, mine, cell, kept, [first, second]);
+            enter_here(address & !(GRANULE - 1), mine, cell, kept, [first, second]);
+        }
+    }
+}
+
+/// As [`on_new_access`], where that is so in the second cell, and the access is noted.
+#[inline(never)]
+unsafe extern "C" fn on_new_second<const KIND: u16>(
+    address: usize,
+    pc: usize,
+    cell: *const Cell,
+    second: Entered,
+) {
+    // SAFETY: as there.
+    unsafe {
+        let thread = sys::machine::thread_word() as *mut Thread;
+        let mine = word_of::<KIND>(thread, BYTES);
+        let second = if second == Entered::No {
+            pair::again::<true>(&past_of(thread), &*cell.add(1), mine, false)
+        } else {
+            second
+        };
+        if second > Entered::Yes {
+            let kept = const { Kept::new(Kind(KIND)) }.at(address, pc);
+            enter_here(address & !(GRANULE - 1), mine, cell, kept, [Entered::Yes, second]);
         }
     }
 }

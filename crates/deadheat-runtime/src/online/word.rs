@@ -230,6 +230,18 @@ pub(crate) const fn same_slot_and_kind(one: u64, other: u64) -> bool {
     later(one ^ other) >> SLOT_SHIFT == 0
 }
 
+/// Whether a word is that of another moment of an access's slot, of the same kind and the same bytes, and of nothing else.
+#[inline(always)]
+pub(crate) const fn is_earlier(word: u64, mine: u64) -> bool {
+    (word ^ mine) & !(LAST_CLOCK << CLOCK_SHIFT) == 0
+}
+
+/// Whether a word is of plain accesses of `mine`'s slot, which is plain.
+#[inline(always)]
+pub(crate) const fn is_own_plain(word: u64, mine: u64) -> bool {
+    (word ^ mine) & (SPECIAL | ATOMIC) == 0
+}
+
 /// Whether `later` alone is enough to remember both, whoever looks: it is of the same slot and not earlier, covers and
 /// outdoes the other.
 pub(crate) const fn makes_up_for(later: u64, earlier: u64) -> bool {

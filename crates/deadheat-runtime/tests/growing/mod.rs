@@ -4,7 +4,7 @@
 use crate::pair::{self, Entered};
 use crate::set::{self, Not, Seen};
 use crate::sys::primitive::{AtomicU64, Ordering, yield_now};
-use crate::word::{self, ATOMIC, BYTES};
+use crate::word::{self, ATOMIC, BYTES, WRITE};
 
 /// A cell that grows: sealed, its words copied into a larger set, then linked.
 pub(crate) struct Cell {
@@ -37,12 +37,10 @@ impl Cell {
     pub(crate) fn enter(&self, mine: u64, seen: &Knows) -> Vec<u64> {
         let mut races = Vec::new();
         if self.linked.load(Ordering::SeqCst) == 0 {
-            let mut entered = Entered::No;
-            if mine & (BYTES | ATOMIC) == BYTES {
-                // As a range goes over it.
-                let (done, _, met) = pair::over(seen, std::slice::from_ref(&self.pair), mine);
-                entered = if done == 1 { Entered::Yes } else { met };
-            }
+            let mut entered = match mine & ATOMIC {
+                0 => self.at_once(mine, seen),
+                _ => Entered::No,
+            };
             if entered == Entered::No {
                 entered = match mine & ATOMIC {
                     0 => pair::again::<true>(seen, &self.pair, mine, true),
@@ -78,6 +76,25 @@ impl Cell {
             }
             yield_now();
         }
+    }
+
+    /// Publishes a plain access in a way that is not for all.
+    fn at_once(&self, mine: u64, seen: &Knows) -> Entered {
+        if word::slot(mine) == 2 && mine & (WRITE | BYTES) == WRITE | BYTES {
+            // As a range goes over it.
+            let (done, _, met) = pair::over(seen, std::slice::from_ref(&self.pair), mine);
+            return if done == 1 { Entered::Yes } else { met };
+        }
+        // As a hook's access.
+        let words = pair::words(&self.pair);
+        if words.iter().any(|&word| word::stands_for(word, mine)) {
+            return Entered::There;
+        }
+        let entered = pair::renew(&self.pair, words, mine);
+        if entered == Entered::No && mine & BYTES == BYTES {
+            return pair::follow(seen, &self.pair, pair::words(&self.pair), mine);
+        }
+        entered
     }
 
     fn grow(&self) {
