@@ -69,6 +69,24 @@ fn a_limit_of_memory_is_kept_and_only_what_is_certain_is_told() {
     }
 }
 
+/// What was forgotten is in the recording of the same run: no difference, but said. What else differs is one.
+#[test]
+fn a_run_that_forgot_agrees_with_its_recording_as_far_as_it_remembers() {
+    const FORGOT: &str = "; 1 of the recording the run could not find: memory_limit_mb was reached, and earlier accesses were forgotten";
+    let folder = built("agree");
+    for (options, agreed) in
+        [("", "2 unordered in the recording: they agree\n"), ("memory_limit_mb=60", FORGOT)]
+    {
+        let mut command = deadheat();
+        command.env("DEADHEAT_OPTIONS", options);
+        let recorded = output(command.args(["run", "--trace", "t", "--", "./program", "12"]), &folder);
+        assert_eq!(recorded.status.code(), Some(66), "{}", said(&recorded));
+        assert_eq!(said(&recorded).contains("`early`"), options.is_empty(), "{}", said(&recorded));
+        let agree = ok(deadheat().args(["trace", "agree", "t"]), &folder);
+        assert!(said(&agree).contains(agreed), "{}", said(&agree));
+    }
+}
+
 /// A thread that has ended leaves less than half a kilobyte behind, and is told as if it had left all.
 #[test]
 fn threads_that_have_ended_take_little() {
