@@ -136,6 +136,23 @@ fn without_memory_one_line_says_so() {
     }
 }
 
+/// Under the command line the same line is said, and nothing of how the program was built.
+#[test]
+fn a_program_that_has_no_memory_at_all_is_not_taken_for_another() {
+    let folder = built("nothing");
+    for (options, code) in [("", 70), ("die_without_memory=0", 0)] {
+        let mut command = deadheat();
+        let script = format!("{}exec ./program 1", limited_to(128));
+        command.env("DEADHEAT_OPTIONS", options).args(["run", "--", "sh", "-c", &script]);
+        let found = output(&mut command, &folder);
+        let text = said(&found);
+        assert_eq!(found.status.code(), Some(code), "{text}");
+        assert_eq!(text.matches("deadheat: no memory for the race detector itself").count(), 1, "{text}");
+        assert!(text.contains("there was no memory to look for races to the end"), "{text}");
+        assert!(!text.contains("no instrumented access was seen"), "{text}");
+    }
+}
+
 #[test]
 fn if_asked_the_program_goes_on_undetected() {
     let folder = built("undetected");
