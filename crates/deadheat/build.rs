@@ -18,9 +18,10 @@ const INTERCEPTOR: &str = "dh_wrap_";
 const ALIAS: &str = "__interceptor_";
 /// Functions that a static program had better not be made to contain: the linker warns of them.
 const NOT_IN_STATIC_PROGRAMS: [&str; 3] = ["dlclose", "dlmopen", "dlopen"];
-/// How the names of OpenMP's functions begin. They are no part of a static program that does not use them, and what of one that does
-/// is the library's own cannot be told there: they are left alone.
-const OPENMP: [&str; 4] = ["GOMP_", "omp_", "ompt_", "__kmpc_"];
+/// How the names of libgomp's functions begin. They are no part of a static program that does not use them.
+const LIBGOMP: [&str; 2] = ["GOMP_", "omp_"];
+/// The same for LLVM's OpenMP: what of a static program is that library's own cannot be told there, so they are left alone.
+const LIBOMP: [&str; 2] = ["ompt_", "__kmpc_"];
 /// What the compiler may call although the source does not, is exported as this plus its name.
 const OWN: &str = "dh_own_";
 /// Those functions: left undefined they would reach the program's, that is, our interceptors.
@@ -149,7 +150,8 @@ fn check(merged: &Path, exports: &BTreeSet<String>) -> Outcome<()> {
 fn name(out: &Path, merged: &Path, exports: &BTreeSet<String>) -> Outcome<()> {
     let [mut global, mut weak, mut plain, mut wrapped] = [const { String::new() }; 4];
     let mut dynamic_list = String::from("{\n");
-    let [mut static_arguments, mut static_arguments_cxx] = [const { String::new() }; 2];
+    let [mut static_arguments, mut static_arguments_cxx, mut static_arguments_openmp] =
+        [const { String::new() }; 3];
     let mut own = String::new();
     for name in MEMORY_FUNCTIONS {
         let _ = writeln!(own, "{name} {OWN}{name}_by_compiler");
@@ -164,10 +166,12 @@ fn name(out: &Path, merged: &Path, exports: &BTreeSet<String>) -> Outcome<()> {
                 let _ = writeln!(wrapped, "{name} __wrap_{function}");
                 // The real function is only referred to weakly, which brings no member out of an
                 // archive: ask for it, and for C++'s where C++ is linked.
-                let cxx = function.starts_with("_Z") || function.starts_with("__cxa_guard_");
+                let begins = |starts: &[&str]| starts.iter().any(|start| function.starts_with(start));
+                let cxx = begins(&["_Z", "__cxa_guard_"]);
                 let asked = if cxx { &mut static_arguments_cxx } else { &mut static_arguments };
-                let openmp = OPENMP.iter().any(|start| function.starts_with(start));
-                if !openmp && !NOT_IN_STATIC_PROGRAMS.contains(&function) {
+                if begins(&LIBGOMP) {
+                    let _ = writeln!(static_arguments_openmp, "--undefined={function}\n--wrap={function}");
+                } else if !begins(&LIBOMP) && !NOT_IN_STATIC_PROGRAMS.contains(&function) {
                     let _ = writeln!(asked, "--undefined={function}");
                     let _ = writeln!(static_arguments, "--wrap={function}");
                 }
@@ -181,6 +185,7 @@ fn name(out: &Path, merged: &Path, exports: &BTreeSet<String>) -> Outcome<()> {
     write(&out.join("dynamic.list"), &dynamic_list)?;
     write(&out.join("static.args"), &static_arguments)?;
     write(&out.join("static-c++.args"), &static_arguments_cxx)?;
+    write(&out.join("static-openmp.args"), &static_arguments_openmp)?;
     let objcopy = |options: &[(&str, &str, &str)], from: &Path, to: &Path| {
         let mut command = Command::new("objcopy");
         for (option, file, text) in options {

@@ -38,6 +38,16 @@ pub const FINDINGS: [(&str, &[&str]); 5] = [
     ("report_thread_leaks", &["thread-leak"]),
 ];
 
+/// Options that say yes or no, beside those of [`FINDINGS`].
+const YES_OR_NO: [&str; 6] = [
+    "die_without_memory",
+    "halt_on_error",
+    "ignore_noninstrumented_modules",
+    "report_atomic_races",
+    "report_bugs",
+    "second_deadlock_stack",
+];
+
 /// Options that ThreadSanitizer knows, and that change nothing here.
 const ACCEPTED: &str = " abort_on_error allocator_may_return_null allocator_release_to_os_interval_ms allow_addr2line \
     allow_user_segv_handler atexit_sleep_ms can_use_proc_maps_statm check_printf clear_shadow_mmap_threshold color \
@@ -69,6 +79,22 @@ pub fn is_known(name: &[u8]) -> bool {
 
 /// The options in a text, in order: name and value. A word without `=` has an empty value.
 pub fn words(text: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
+    entries(text).map(|entry| (entry.name, entry.value))
+}
+
+/// The option whose value opens a quote that nothing closes: the rest of the text is its value.
+#[must_use]
+pub fn unclosed(text: &[u8]) -> Option<&[u8]> {
+    entries(text).find(|entry| !entry.closed).map(|entry| entry.name)
+}
+
+struct Entry<'a> {
+    name: &'a [u8],
+    value: &'a [u8],
+    closed: bool,
+}
+
+fn entries(text: &[u8]) -> impl Iterator<Item = Entry<'_>> {
     let mut rest = text;
     core::iter::from_fn(move || {
         let begin = rest.iter().position(|&byte| !separates(byte))?;
@@ -77,22 +103,25 @@ pub fn words(text: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
         let (name, tail) = rest.split_at(name_end);
         let Some((b'=', tail)) = tail.split_first() else {
             rest = tail;
-            return Some((name, &tail[..0]));
+            return Some(Entry { name, value: b"", closed: true });
         };
-        let (value, tail) = match tail.split_first() {
+        let (value, tail, closed) = match tail.split_first() {
             Some((quote @ (b'\'' | b'"'), tail)) => until(tail, |byte| byte == *quote),
-            Some(_) | None => until(tail, separates),
+            Some(_) | None => {
+                let (value, tail, _) = until(tail, separates);
+                (value, tail, true)
+            }
         };
         rest = tail;
-        Some((name, value))
+        Some(Entry { name, value, closed })
     })
 }
 
-/// What is before the first byte that `ends` it, and what is behind that byte.
-fn until(text: &[u8], ends: impl Fn(u8) -> bool) -> (&[u8], &[u8]) {
+/// What is before the first byte that `ends` it, what is behind that byte, and whether there is one.
+fn until(text: &[u8], ends: impl Fn(u8) -> bool) -> (&[u8], &[u8], bool) {
     match text.iter().position(|&byte| ends(byte)) {
-        Some(at) => (&text[..at], &text[at + 1..]),
-        None => (text, b""),
+        Some(at) => (&text[..at], &text[at + 1..], true),
+        None => (text, b"", false),
     }
 }
 
@@ -125,11 +154,14 @@ pub fn fault(name: &[u8], value: &[u8]) -> Option<&'static str> {
         b"exitcode" if code(value).is_none() => Some("not a number from 0 to 255 for"),
         b"history_size" if history_size(value).is_none() => Some("not a number from 0 to 7 for"),
         b"memory_limit_mb" if megabytes(value).is_none() => Some("not a number of megabytes for"),
-        b"die_without_memory" | b"halt_on_error" | b"report_bugs" if yes(value).is_none() => {
-            Some("neither 0 nor 1 for")
-        }
+        _ if says_yes_or_no(name) && yes(value).is_none() => Some("neither 0 nor 1 for"),
         _ => None,
     }
+}
+
+fn says_yes_or_no(name: &[u8]) -> bool {
+    let all = YES_OR_NO.iter().chain(FINDINGS.iter().map(|(name, _)| name));
+    all.map(|known| known.as_bytes()).any(|known| known == name)
 }
 
 /// What the options say of the memory of whoever looks for races.
@@ -233,11 +265,24 @@ mod tests {
             ("memory_limit_mb", "0", "1g", "not a number of megabytes for"),
             ("die_without_memory", "0", "2", "neither 0 nor 1 for"),
             ("halt_on_error", "yes", "", "neither 0 nor 1 for"),
+            ("report_atomic_races", "0", "no way", "neither 0 nor 1 for"),
+            ("detect_deadlocks", "true", "on", "neither 0 nor 1 for"),
+            ("second_deadlock_stack", "1", "2", "neither 0 nor 1 for"),
         ] {
             assert_eq!(fault(name.as_bytes(), good.as_bytes()), None, "{name}");
             assert_eq!(fault(name.as_bytes(), bad.as_bytes()), Some(words), "{name}");
         }
         assert_eq!(fault(b"histroy_size", b"1"), Some("there is no option"));
+    }
+
+    #[test]
+    fn a_quote_that_nothing_closes_is_found() {
+        for text in ["", "exitcode=5", "log_path='a b' exitcode=\"5\"", "log_path=it's", "log_path=''"] {
+            assert_eq!(unclosed(text.as_bytes()), None, "{text}");
+        }
+        for text in ["log_path='a exitcode=5", "exitcode=5:log_path=\"", "log_path='a\" x"] {
+            assert_eq!(unclosed(text.as_bytes()), Some(&b"log_path"[..]), "{text}");
+        }
     }
 
     #[test]

@@ -166,6 +166,34 @@ fn what_cannot_be_meant_is_named() {
     assert!(err.contains(RACE), "{err}");
 }
 
+/// Whatever is wrong with an option, the race is told, with the code that was asked for.
+#[test]
+fn what_is_wrong_with_an_option_keeps_nothing_from_being_told() {
+    let folder = built("wrong");
+    fs::create_dir(folder.join("inner")).expect("made");
+    fs::write(folder.join("list"), "race:elsewhere\nrubbish\nbogus:store\nrace:\n").expect("written");
+    for (options, warnings) in [
+        ("log_path=away/log", &["cannot write away/log."][..]),
+        ("suppressions=inner", &["cannot read the suppressions inner: Is a directory"]),
+        ("suppressions=away", &["cannot read the suppressions away: No such file or directory"]),
+        (
+            "suppressions=list",
+            &["list:2: `rubbish` has no `type:`", "list:3: unknown type `bogus`", "list:4: `race:`"],
+        ),
+        ("report_atomic_races=maybe", &["DEADHEAT_OPTIONS: neither 0 nor 1 for `report_atomic_races`"]),
+        ("history_size=99 memory_limit_mb=abc", &["for `history_size`", "for `memory_limit_mb`"]),
+        ("format='text", &["since a quote is not closed, of `format`"]),
+    ] {
+        let options = format!("exitcode=9 {options}");
+        let Ended { code, err, .. } = run(&folder, "", &[("DEADHEAT_OPTIONS", &options)]);
+        assert!(code == Some(9) && err.contains(RACE), "{options}: {code:?} {err}");
+        assert_eq!(err.matches("deadheat: warning: ").count(), warnings.len(), "{options}: {err}");
+        for warning in warnings {
+            assert!(err.contains(warning), "{options}: {err}");
+        }
+    }
+}
+
 #[test]
 fn without_the_command_line_places_and_a_trace_are_left() {
     let folder = built("gone");

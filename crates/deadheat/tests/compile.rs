@@ -49,6 +49,21 @@ fn statically_linked() {
     });
 }
 
+/// LLVM's OpenMP is not understood in a static program, which is said at the link, whatever comes of that.
+#[test]
+fn static_openmp_of_llvm_is_warned_of() {
+    each_compiler("static-openmp", |pair, folder| {
+        fs::write(folder.join("team.c"), "int main(void) {\n#pragma omp parallel\n    ;\n}\n")
+            .expect("writable");
+        for (options, is_static) in [("-fopenmp -static", true), ("-fopenmp", false), ("-static", false)] {
+            let words = format!("cc {options} team.c -o team");
+            let said = said(&output(with(pair).args(words.split(' ')), folder));
+            let warned = said.contains("deadheat: warning: OpenMP is not understood");
+            assert_eq!(warned, is_static && pair.0 != "gcc", "{words}\n{said}");
+        }
+    });
+}
+
 #[test]
 fn archives_libraries_and_plugins() {
     each_compiler("libraries", |pair, folder| {

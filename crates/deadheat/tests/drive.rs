@@ -224,6 +224,29 @@ fn an_instrumented_library_wants_a_program_that_is_linked_with_the_runtime() {
     assert!(told.ends_with("link that with `deadheat cc` or `deadheat c++`, too"), "{told}");
 }
 
+/// One that the program opens itself.
+const OPENS: &str =
+    "#include <dlfcn.h>\nint main(void) { return dlopen(\"./libstore.so\", RTLD_NOW) == 0; }\n";
+
+/// The same where nobody can know that it will be opened: it works if the program is linked so, else that is said.
+#[test]
+fn an_instrumented_library_that_is_opened_wants_the_same() {
+    let folder = project("opened");
+    ok(deadheat().args(["cc", "-g", "-shared", "-fPIC", "store.c", "-o", "libstore.so"]), &folder);
+    fs::write(folder.join("opens.c"), OPENS).expect("written");
+    ok(Command::new("cc").args(["-c", "opens.c"]), &folder);
+    ok(deadheat().args(["cc", "opens.o", "-o", "with"]), &folder);
+    assert_eq!(code(&folder, &["run", "--", "./with"]), Some(0));
+    ok(Command::new("cc").args(["opens.o", "-ldl", "-o", "without"]), &folder);
+    let found = output(deadheat().args(["run", "--", "./without"]), &folder);
+    assert_eq!(found.status.code(), Some(1), "{}", said(&found));
+    let told = "nothing was seen: ./without has no deadheat runtime in it";
+    assert!(said(&found).contains(told), "{}", said(&found));
+    assert!(
+        said(&found).contains("a program that loads instrumented libraries (`undefined symbol: __tsan_…`)")
+    );
+}
+
 #[test]
 fn signals_are_passed_on_and_streams_are_inherited() {
     let folder = project("signals");

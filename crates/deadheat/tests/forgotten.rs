@@ -10,39 +10,8 @@ use std::process::Command;
 use common::{clean, deadheat, each_compiler, ok, output, said, with};
 use serde_json::Value;
 
-/// The first thread makes many more accesses in one stretch than are remembered of a thread. With `ORDERED` in its environment
-/// the second one waits until that is done, which no detector sees.
-const PROGRAM: &str = "\
-#include <pthread.h>
-#include <stdlib.h>
-#include <order.h>
-
-int value, others[1 << 20];
-
-static void *first(void *argument) {
-    value = 1;
-    for (int at = 0; at < 1 << 20; at++)
-        others[at] = at;
-    dh_done(1);
-    return argument;
-}
-
-static void *second(void *argument) {
-    if (getenv(\"ORDERED\"))
-        dh_step(1);
-    value = 2;
-    return argument;
-}
-
-int main(void) {
-    pthread_t threads[2];
-    pthread_create(&threads[0], 0, first, 0);
-    pthread_create(&threads[1], 0, second, 0);
-    pthread_join(threads[0], 0);
-    pthread_join(threads[1], 0);
-    return value;
-}
-";
+/// Its first access is not remembered when its race is found.
+const PROGRAM: &str = include_str!("common/forgotten.c");
 
 /// What is told of an access whose stack is not remembered, and what brings it back.
 const MOMENT: &str = "write of 4 bytes by `main/1`, holding no lock; its stack is not remembered: it lay between the synchronisations \

@@ -69,6 +69,24 @@ fn a_limit_of_memory_is_kept_and_only_what_is_certain_is_told() {
     }
 }
 
+/// What was forgotten is in the recording of the same run: no difference, but said. What else differs is one.
+#[test]
+fn a_run_that_forgot_agrees_with_its_recording_as_far_as_it_remembers() {
+    const FORGOT: &str = "; 1 of the recording the run could not find: memory_limit_mb was reached, and earlier accesses were forgotten";
+    let folder = built("agree");
+    for (options, agreed) in
+        [("", "2 unordered in the recording: they agree\n"), ("memory_limit_mb=60", FORGOT)]
+    {
+        let mut command = deadheat();
+        command.env("DEADHEAT_OPTIONS", options);
+        let recorded = output(command.args(["run", "--trace", "t", "--", "./program", "12"]), &folder);
+        assert_eq!(recorded.status.code(), Some(66), "{}", said(&recorded));
+        assert_eq!(said(&recorded).contains("`early`"), options.is_empty(), "{}", said(&recorded));
+        let agree = ok(deadheat().args(["trace", "agree", "t"]), &folder);
+        assert!(said(&agree).contains(agreed), "{}", said(&agree));
+    }
+}
+
 /// A thread that has ended leaves less than half a kilobyte behind, and is told as if it had left all.
 #[test]
 fn threads_that_have_ended_take_little() {
@@ -115,6 +133,23 @@ fn without_memory_one_line_says_so() {
             }
         }
         assert!(ended[0] > 0 && ended[1] > 0, "{ended:?}");
+    }
+}
+
+/// Under the command line the same line is said, and nothing of how the program was built.
+#[test]
+fn a_program_that_has_no_memory_at_all_is_not_taken_for_another() {
+    let folder = built("nothing");
+    for (options, code) in [("", 70), ("die_without_memory=0", 0)] {
+        let mut command = deadheat();
+        let script = format!("{}exec ./program 1", limited_to(128));
+        command.env("DEADHEAT_OPTIONS", options).args(["run", "--", "sh", "-c", &script]);
+        let found = output(&mut command, &folder);
+        let text = said(&found);
+        assert_eq!(found.status.code(), Some(code), "{text}");
+        assert_eq!(text.matches("deadheat: no memory for the race detector itself").count(), 1, "{text}");
+        assert!(text.contains("there was no memory to look for races to the end"), "{text}");
+        assert!(!text.contains("no instrumented access was seen"), "{text}");
     }
 }
 

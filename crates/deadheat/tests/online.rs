@@ -1,5 +1,6 @@
 //! The programs of `spec/programs` with their races found while they run: the same marks as those of a recorded run
-//! that is analysed, 20 times in a row with `DEADHEAT_ACCEPT=full`. Those with findings are started by hand, too.
+//! that is analysed, 20 times in a row with `DEADHEAT_ACCEPT=full`. Those with findings are started by hand, too, and those
+//! that use OpenMP are linked statically, too.
 
 #[path = "programs/build.rs"]
 mod build;
@@ -21,5 +22,6 @@ fn main() {
     arguments.test_threads.get_or_insert(2);
     let mut trials = every::trials("online", spec::Found::Online);
     trials.extend(every::trials("byhand", spec::Found::ByHand));
+    trials.extend(every::static_openmp_trials());
     libtest_mimic::run(&arguments, trials).exit();
 }

@@ -231,6 +231,16 @@ const ONLINE: &[Line] = &[
         ..PLAIN
     },
     Line {
+        name: "stacks",
+        says: "Of the races that the racy programs of spec/programs tell, five times in a row with gcc and clang at -O0 and -O2, and \
+               of those of the real programs, at most one in a hundred lacks a stack.",
+        run: "DEADHEAT_ACCEPT=full cargo test --release -p deadheat --test stacks -- --nocapture && \
+              cargo xtask bench real --online --pairs 1",
+        prints: &["stacks: gcc: ", "stacks: clang-19: ", "test result: ok", "deadheat's that lack a stack"],
+        keeps: &["     Running ", "test result", "skipped", "stacks: ", "| "],
+        ..PLAIN
+    },
+    Line {
         name: "same",
         says: "Recorded and detected in the same run, five times each: the races that the run finds and those that hb finds in its \
                recording are the same, on every program of spec/programs and on real programs.",

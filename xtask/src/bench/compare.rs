@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::measure::{Cost, Run};
-use super::recording::{Content, RACES, Recording, races_in};
+use super::recording::{Content, RACES, Recording, races_in, stackless_in};
 use super::statistic::Quartiles;
 use super::tools::{Tools, words};
 use super::valgrind::{Tool, Watched};
@@ -122,6 +122,8 @@ pub(crate) struct Comparison {
     pub(crate) tsan_races: usize,
     /// Most races of a judgement.
     pub(crate) races: usize,
+    /// Most races of a run that lack the stack of a side.
+    pub(crate) stackless: usize,
 }
 
 impl Subject {
@@ -183,6 +185,7 @@ impl Subject {
         before.extend([report.clone().into_os_string(), "--".into()]);
         comparison.record.push(self.run(Build::Deadheat, before, manner).expect(&[0, RACES])?);
         comparison.races = comparison.races.max(races_in(&report));
+        comparison.stackless = comparison.stackless.max(stackless_in(&report));
         Ok(())
     }
 
@@ -304,6 +307,7 @@ impl Comparison {
             "contents": self.contents.iter().map(|content| content.json()).collect::<Vec<_>>(),
             "tsan_races": self.tsan_races,
             "races": self.races,
+            "stackless": self.stackless,
         })
     }
 }

@@ -131,8 +131,22 @@ pub(crate) fn races_in(report: &Path) -> usize {
     text.lines().filter(|line| is_race(line)).count()
 }
 
+/// How many of them lack the stack of a side.
+pub(crate) fn stackless_in(report: &Path) -> usize {
+    let text = fs::read_to_string(report).unwrap_or_default();
+    text.lines().filter(|line| is_race(line) && lacks_a_stack(line)).count()
+}
+
 fn is_race(line: &str) -> bool {
     serde_json::from_str::<Value>(line).is_ok_and(|value| value["type"] == "race")
+}
+
+/// Whether a side of a race has no frame.
+fn lacks_a_stack(line: &str) -> bool {
+    let race: Value = serde_json::from_str(line).unwrap_or_default();
+    let has_one =
+        |side: usize| race["accesses"][side]["frames"].as_array().is_some_and(|all| !all.is_empty());
+    !(has_one(0) && has_one(1))
 }
 
 #[cfg(test)]
@@ -161,5 +175,15 @@ mod tests {
     fn only_races_are_counted() {
         assert!(is_race(r#"{"type":"race","id":"dh-1"}"#));
         assert!(!is_race(r#"{"type":"summary","races":1}"#) && !is_race("race"));
+    }
+
+    #[test]
+    fn a_race_lacks_a_stack_if_one_side_has_no_frame() {
+        let race = |earlier: &str, later: &str| {
+            let line = r#"{"type":"race","accesses":[{"frames":[EARLIER]},{"frames":[LATER]}]}"#;
+            lacks_a_stack(&line.replace("EARLIER", earlier).replace("LATER", later))
+        };
+        let frame = r#"{"function":"main"}"#;
+        assert!(!race(frame, frame) && race("", frame) && race(frame, "") && race("", ""));
     }
 }

@@ -6,6 +6,7 @@ use super::compare::{Comparison, Manner, each};
 use super::statistic::{Quartiles, geometric_mean};
 use super::table::{Table, mebibytes, millions, short, spread};
 use super::valgrind;
+use super::{Outcome, Stop};
 
 /// Prints the tables, those of each number of threads by themselves.
 pub(crate) fn print(mut comparisons: Vec<Comparison>, manner: Manner) {
@@ -66,11 +67,21 @@ fn costs(comparisons: &[Comparison]) -> String {
 
 /// What was found by tools that look while the program runs.
 fn races(comparisons: &[Comparison]) -> String {
-    let mut table = Table::new(&["program", "races: TSan, deadheat"]);
+    let mut table = Table::new(&["program", "races: TSan, deadheat", "deadheat's that lack a stack"]);
     for c in comparisons {
-        table.row(vec![c.name.clone(), format!("{}, {}", c.tsan_races, c.races)]);
+        table.row(vec![c.name.clone(), format!("{}, {}", c.tsan_races, c.races), c.stackless.to_string()]);
     }
     table.markdown()
+}
+
+/// Fails if of the races that were told more than one in a hundred lack a stack.
+pub(crate) fn check_stacks(comparisons: &[Comparison]) -> Outcome<()> {
+    let sum = |figure: fn(&Comparison) -> usize| comparisons.iter().map(figure).sum::<usize>();
+    let (races, stackless) = (sum(|c| c.races), sum(|c| c.stackless));
+    if stackless * 100 > races {
+        return Err(Stop::failed(format!("{stackless} of {races} races lack a stack, more than 1 in 100")));
+    }
+    Ok(())
 }
 
 /// What was recorded and found, and what judging it costs.
@@ -117,4 +128,16 @@ pub(crate) fn json(comparisons: &[Comparison], provenance: Value) -> String {
     let all: Vec<Value> = comparisons.iter().map(Comparison::json).collect();
     let whole = serde_json::json!({"provenance": provenance, "comparisons": all});
     format!("{whole:#}\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_race_in_a_hundred_may_lack_a_stack() {
+        let of = |races, stackless| Comparison { races, stackless, ..Comparison::default() };
+        assert!(check_stacks(&[of(0, 0)]).is_ok() && check_stacks(&[of(60, 1), of(40, 0)]).is_ok());
+        assert!(check_stacks(&[of(60, 1), of(39, 0)]).is_err() && check_stacks(&[of(1, 1)]).is_err());
+    }
 }

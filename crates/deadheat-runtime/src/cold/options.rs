@@ -46,12 +46,19 @@ pub(crate) unsafe fn text_of<'a>(function: usize) -> &'a [u8] {
 
 /// Names what cannot be meant.
 fn warn_of(source: &str, text: &[u8]) {
-    for (name, value) in options::words(text) {
-        let Some(wrong) = options::fault(name, value) else { continue };
+    let warn = |wrong: &str, name: &[u8]| {
         for part in ["deadheat: warning: ", source, ": ", wrong, " `"] {
             sys::say(part.as_bytes());
         }
         sys::say(name);
         sys::say(b"`\n");
+    };
+    for (name, value) in options::words(text) {
+        if let Some(wrong) = options::fault(name, value) {
+            warn(wrong, name);
+        }
+    }
+    if let Some(name) = options::unclosed(text) {
+        warn("all behind it is taken for its value, since a quote is not closed, of", name);
     }
 }

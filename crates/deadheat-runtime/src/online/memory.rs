@@ -56,6 +56,7 @@ pub(super) fn history_records() -> usize {
 #[cold]
 pub(crate) fn none() {
     if DIES.load(Ordering::Relaxed) {
+        note(flag::GAVE_UP);
         while SAYS.swap(true, Ordering::Relaxed) {
             // The thread that says so ends the process.
             sys::yield_now();

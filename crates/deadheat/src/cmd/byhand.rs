@@ -1,6 +1,8 @@
 //! `deadheat tell-by-hand`: tells the races of a program that was started by hand. The runtime in that program runs it.
 
 use std::ffi::{OsStr, OsString};
+use std::fs::{self, File};
+use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -38,10 +40,10 @@ pub(crate) fn run(args: &Args, common: &Common) -> Result<Exit, Failure> {
         anstream::eprintln!("deadheat: warning: there is no format `{format}`; this is `text`");
         "text"
     };
-    let output = path("log_path").filter(|path| path.as_os_str() != "stderr").map(|path| {
+    let output = path("log_path").filter(|path| path.as_os_str() != "stderr").and_then(|path| {
         let mut path = path.as_os_str().to_owned();
         path.push(format!(".{}", args.process));
-        PathBuf::from(path)
+        writable(PathBuf::from(path))
     });
     let suppressions = path("suppressions").and_then(|path| readable(path, args.process));
     let own = args.suppressions.to_string_lossy().into_owned();
@@ -63,11 +65,31 @@ pub(crate) fn run(args: &Args, common: &Common) -> Result<Exit, Failure> {
 
 /// The file, or the one beside the program; none, and a warning, if neither can be read.
 fn readable(path: &Path, process: u32) -> Option<PathBuf> {
-    let program = std::fs::read_link(format!("/proc/{process}/exe")).unwrap_or_default();
+    let program = fs::read_link(format!("/proc/{process}/exe")).unwrap_or_default();
     let beside = program.parent().unwrap_or(Path::new("")).join(path);
-    let found = [path, &beside].into_iter().find(|path| std::fs::File::open(path).is_ok());
-    if found.is_none() {
-        anstream::eprintln!("deadheat: warning: cannot read the suppressions {}", path.display());
-    }
-    found.map(Path::to_owned)
+    let fault = match fs::read(path) {
+        Ok(_) => return Some(path.to_owned()),
+        Err(_) if fs::read(&beside).is_ok() => return Some(beside),
+        Err(fault) => fault,
+    };
+    anstream::eprintln!("deadheat: warning: cannot read the suppressions {}: {fault}", path.display());
+    None
+}
+
+/// The file if it can be written; none, and a warning, if not: what is to be told goes to standard error then.
+fn writable(path: PathBuf) -> Option<PathBuf> {
+    let tried = match File::create_new(&path) {
+        // There may be nothing to tell.
+        Ok(_) => fs::remove_file(&path),
+        Err(fault) if fault.kind() == ErrorKind::AlreadyExists => {
+            File::options().append(true).open(&path).map(drop)
+        }
+        Err(fault) => Err(fault),
+    };
+    let Err(fault) = tried else { return Some(path) };
+    anstream::eprintln!(
+        "deadheat: warning: cannot write {}: {fault}; this is standard error",
+        path.display()
+    );
+    None
 }

@@ -143,7 +143,8 @@ fn traces_of(found: &Path, trace: &Path) -> Vec<PathBuf> {
             ),
             None => anstream::eprintln!(
                 "deadheat: nothing was seen: {shown} has no deadheat runtime in it; build it with `deadheat build -- \
-                 make` (or another build command), or with CC=\"deadheat cc\""
+                 make` (or another build command), or with CC=\"deadheat cc\"; a program that loads instrumented libraries \
+                 (`undefined symbol: __tsan_…`) need only be linked so"
             ),
         }
     }

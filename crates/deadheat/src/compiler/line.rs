@@ -47,6 +47,8 @@ pub(crate) struct Line {
     pub(crate) names_cxx_library: bool,
     /// `-mllvm` options are given that we would give as well.
     pub(crate) own_pass_options: bool,
+    /// OpenMP is asked for; its library is linked, too.
+    pub(crate) openmp: bool,
     /// What is said about the instrumentation itself, as options of clang's compiler proper: its driver takes
     /// the words only where it is told to sanitize.
     pub(crate) tuning: Vec<String>,
@@ -175,6 +177,8 @@ struct Reader {
     no_cxx_library: bool,
     names_cxx_library: bool,
     own_pass_options: bool,
+    openmp: bool,
+    names_openmp: bool,
     tuning: Vec<String>,
     language: Option<String>,
     linker_z: bool,
@@ -239,6 +243,8 @@ impl Reader {
             "-m32" | "-mx32" | "-m16" => self.foreign = true,
             "-m64" => self.foreign = false,
             "-fno-lto" => self.lto = false,
+            "-fno-openmp" => self.openmp = false,
+            _ if is_openmp(option) => self.openmp = true,
             _ if option == "-flto" || option.starts_with("-flto=") => self.lto = true,
             _ => self.debug |= asks_for_debug_information(option),
         }
@@ -276,6 +282,7 @@ impl Reader {
 
     fn library(&mut self, name: &str) {
         self.names_cxx_library |= ["stdc++", "c++", "supc++", ":libstdc++.a"].contains(&name);
+        self.names_openmp |= ["gomp", "omp", "iomp5", ":libgomp.a"].contains(&name);
         self.libc |= name == "c" || name == ":libc.so" || name == ":libc.so.6" || name == ":libc.a";
     }
 
@@ -306,9 +313,17 @@ impl Reader {
             cxx_library: !self.no_cxx_library && !self.no_libraries,
             names_cxx_library: self.names_cxx_library,
             own_pass_options: self.own_pass_options,
+            openmp: self.openmp || self.names_openmp,
             tuning: self.tuning,
         }
     }
+}
+
+/// Whether an option has the driver link OpenMP's library.
+fn is_openmp(option: &str) -> bool {
+    ["-fopenmp", "-fopenmp=", "-ftree-parallelize-loops="]
+        .iter()
+        .any(|known| if known.ends_with('=') { option.starts_with(known) } else { option == *known })
 }
 
 /// Whether an option is one of those that say how much debug information to write, none
@@ -423,6 +438,22 @@ mod tests {
         }
         for text in ["-gz", "-gcolumn-info", "-O2", "-gno-record-gcc-switches", "-o -g"] {
             assert!(!read(text).debug, "{text}");
+        }
+    }
+
+    #[test]
+    fn openmp_in_many_spellings() {
+        for text in [
+            "-fopenmp a.c",
+            "-fopenmp=libomp a.c",
+            "-ftree-parallelize-loops=4 a.c",
+            "a.o -lgomp",
+            "a.o -l omp",
+        ] {
+            assert!(read(text).openmp, "{text}");
+        }
+        for text in ["a.c", "-fopenmp-simd a.c", "-fopenmp -fno-openmp a.c", "-o -fopenmp a.c"] {
+            assert!(!read(text).openmp, "{text}");
         }
     }
 

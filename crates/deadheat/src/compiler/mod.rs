@@ -42,6 +42,9 @@ pub(crate) fn command(language: Language, arguments: &[OsString]) -> Result<Comm
     }
     let object = if line.links { Some(Object::install()?) } else { None };
     let additions = plan::plan(&line, real.identity()?, object.as_ref());
+    if let Some(warning) = additions.warning {
+        anstream::eprintln!("deadheat: warning: {warning}");
+    }
     command.args(additions.before).args(arguments).args(additions.after);
     Ok(command)
 }

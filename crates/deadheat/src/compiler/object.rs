@@ -13,6 +13,7 @@ const STATIC: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/rt-static.o"));
 const DYNAMIC_LIST: &str = include_str!(concat!(env!("OUT_DIR"), "/dynamic.list"));
 const STATIC_ARGUMENTS: &str = include_str!(concat!(env!("OUT_DIR"), "/static.args"));
 const STATIC_ARGUMENTS_CXX: &str = include_str!(concat!(env!("OUT_DIR"), "/static-c++.args"));
+const STATIC_ARGUMENTS_OPENMP: &str = include_str!(concat!(env!("OUT_DIR"), "/static-openmp.args"));
 const EMPTY_OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libtsan_preinit.o"));
 const EMPTY_ARCHIVE: &[u8] = b"!<arch>\n";
 
@@ -65,11 +66,15 @@ impl Object {
     }
 
     /// The linker's options that go with it, as one argument for the compiler. `cxx`: the C++
-    /// library is linked.
-    pub(crate) fn static_arguments(&self, cxx: bool) -> String {
-        let more = if cxx { STATIC_ARGUMENTS_CXX } else { "" };
-        let options = STATIC_ARGUMENTS.split_whitespace().chain(more.split_whitespace());
-        options.fold(String::from("-Wl"), |list, option| list + "," + option)
+    /// library is linked; `openmp`: libgomp is.
+    pub(crate) fn static_arguments(&self, cxx: bool, openmp: bool) -> String {
+        let of_cxx = if cxx { STATIC_ARGUMENTS_CXX } else { "" };
+        let of_openmp = if openmp { STATIC_ARGUMENTS_OPENMP } else { "" };
+        let lists = [STATIC_ARGUMENTS, of_cxx, of_openmp];
+        lists
+            .into_iter()
+            .flat_map(str::split_whitespace)
+            .fold(String::from("-Wl"), |list, option| list + "," + option)
     }
 }
 

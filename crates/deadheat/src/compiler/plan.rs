@@ -20,7 +20,15 @@ pub(crate) struct Additions {
     pub(crate) before: Vec<OsString>,
     /// Behind: they have the last word.
     pub(crate) after: Vec<OsString>,
+    /// What will not be understood of what is linked.
+    pub(crate) warning: Option<&'static str>,
 }
+
+/// The first libgomp that has all functions that the runtime stands in for.
+const LIBGOMP: u32 = 11;
+/// Said where a static program's OpenMP is another.
+const NO_OPENMP: &str = "OpenMP is not understood in a program that is linked with -static, but for that of gcc 11 and later: races \
+                         will be told that its constructs prevent; link without -static";
 
 /// Decides what is added. `object` is there if the line links.
 pub(crate) fn plan(line: &Line, compiler: Identity, object: Option<&Object>) -> Additions {
@@ -33,7 +41,7 @@ pub(crate) fn plan(line: &Line, compiler: Identity, object: Option<&Object>) -> 
         Family::Clang => clang(line, compiler.major, object, &mut additions),
     }
     if let Some(object) = object {
-        link(line, object, &mut additions);
+        link(line, compiler, object, &mut additions);
     }
     additions
 }
@@ -66,7 +74,11 @@ fn static_with_gcc(line: &Line, additions: &mut Additions) {
     if line.cxx_library && !line.names_cxx_library {
         additions.after.extend(["-lstdc++".into(), "-lm".into()]);
     }
-    let libraries = ["-Wl,--start-group", "-lgcc", "-lgcc_eh", "-lpthread", "-lc", "-Wl,--end-group"];
+    additions.after.push("-Wl,--start-group".into());
+    if line.openmp {
+        additions.after.extend(["-lgomp".into(), "-ldl".into()]);
+    }
+    let libraries = ["-lgcc", "-lgcc_eh", "-lpthread", "-lc", "-Wl,--end-group"];
     additions.after.extend(libraries.map(OsString::from));
 }
 
@@ -110,7 +122,7 @@ fn debug(line: &Line, before: &mut Vec<OsString>) {
 
 /// The runtime for programs; for shared libraries the leave to lack it, since the program that
 /// loads them has it.
-fn link(line: &Line, object: &Object, additions: &mut Additions) {
+fn link(line: &Line, compiler: Identity, object: &Object, additions: &mut Additions) {
     match line.output {
         Output::Relocatable => {}
         Output::SharedLibrary => {
@@ -130,7 +142,9 @@ fn link(line: &Line, object: &Object, additions: &mut Additions) {
         Output::StaticExecutable => {
             // Behind the program's own objects and in front of the libraries: by that the runtime
             // tells the program's calls of `memcpy` from those inside of the C library.
-            let (runtime, options) = (object.for_static(), object.static_arguments(line.cxx_library));
+            let openmp = line.openmp && compiler.family == Family::Gcc && compiler.major >= LIBGOMP;
+            additions.warning = (line.openmp && !openmp).then_some(NO_OPENMP);
+            let (runtime, options) = (object.for_static(), object.static_arguments(line.cxx_library, openmp));
             let words = ["-x".into(), "none".into(), runtime.into(), options.into()];
             additions.after.splice(0..0, words);
         }

@@ -571,8 +571,10 @@ fn could_not_race(run: &Run) -> Option<Alone> {
 
 /// What the reader should know before trusting the counts.
 pub(crate) fn notes(trace: &Trace, run: &Run) -> Vec<String> {
-    let mut notes: Vec<String> =
-        could_not_race(run).map(|alone| alone.note().to_owned()).into_iter().collect();
+    let gave_up = trace.run().is_some_and(|run| run.gave_up);
+    // Who gave up at the start saw nothing, but for another reason.
+    let alone = could_not_race(run).filter(|_| !gave_up);
+    let mut notes: Vec<String> = alone.map(|alone| alone.note().to_owned()).into_iter().collect();
     match trace.summary().ending {
         Ending::Clean => {}
         Ending::Cut => notes.push("the trace ends early: the program was killed or broke off".to_owned()),
@@ -586,7 +588,7 @@ pub(crate) fn notes(trace: &Trace, run: &Run) -> Vec<String> {
                 .to_owned(),
         );
     }
-    if trace.run().is_some_and(|run| run.gave_up) {
+    if gave_up {
         notes.push("there was no memory to look for races to the end: later ones are not told".to_owned());
     }
     notes

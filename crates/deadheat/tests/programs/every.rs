@@ -25,8 +25,23 @@ pub(crate) fn trials(suite: &str, found: Found) -> Vec<Trial> {
             programs.iter().filter(|program| wrong(program)).map(|program| program.name.clone()).collect();
         programs.retain(|program| names.iter().any(|name| name == program.name.trim_end_matches("_ok")));
     }
+    each_way(suite, found, &programs, &Compiler::ALL)
+}
+
+/// The same for those that use OpenMP, linked statically. Only gcc's can be understood there.
+#[allow(dead_code, reason = "one of the suites has them")]
+pub(crate) fn static_openmp_trials() -> Vec<Trial> {
+    let mut programs = programs();
+    programs.retain(|program| program.flags.iter().any(|flag| flag == OPENMP));
+    for program in &mut programs {
+        program.flags.push("-static".to_owned());
+    }
+    each_way("static", Found::Online, &programs, &[Compiler::Gcc])
+}
+
+fn each_way(suite: &str, found: Found, programs: &[Program], compilers: &[Compiler]) -> Vec<Trial> {
     let mut trials = Vec::new();
-    for compiler in Compiler::ALL {
+    for &compiler in compilers {
         for optimisation in Optimisation::ALL {
             for program in programs.iter().filter(|program| program.is_for(compiler)) {
                 let name = format!("{suite}/{}/{}", program.name, tag(compiler, optimisation));

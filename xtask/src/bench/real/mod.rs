@@ -56,8 +56,9 @@ pub(crate) fn run(options: &Options) -> Outcome<()> {
     tools::write(&folder.join("real.json"), tell::json(&comparisons, provenance.clone()))?;
     println!("{}", tools::paragraph(&provenance));
     println!("{}", versions.markdown());
+    let stacks = tell::check_stacks(&comparisons);
     tell::print(comparisons, Manner { off: false, ..options.manner() });
-    Ok(())
+    stacks
 }
 
 fn measure(program: &Program, options: &Options, tools: &Tools, place: &Path) -> Outcome<Vec<Comparison>> {

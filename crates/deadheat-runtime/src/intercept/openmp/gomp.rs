@@ -4,11 +4,13 @@
 //! answers these names, its tool interface tells all that is told here.
 
 use core::ffi::{c_int, c_long, c_uint, c_void};
+use core::sync::atomic::{AtomicUsize, Ordering};
 
 use super::{Task, Team, library, ompt, program, running};
 use crate::cold::start::recording;
 use crate::hot::access;
 use crate::sys::machine::caller_word;
+use crate::sys::resolve;
 
 /// What a region or a task runs.
 pub(super) type Body = unsafe extern "C" fn(*mut c_void);
@@ -359,6 +361,14 @@ intercept! {
 
 /// The result of a cancellation point of a kind.
 pub(super) fn is_cancelled(kind: c_int) -> bool {
-    // SAFETY: asked by a task of libgomp's.
-    unsafe { real!("GOMP_cancellation_point", unsafe extern "C" fn(c_int) -> bool)(kind) }
+    type Real = unsafe extern "C" fn(c_int) -> bool;
+    static ADDRESS: AtomicUsize = AtomicUsize::new(0);
+    let mut address = ADDRESS.load(Ordering::Relaxed);
+    if address == 0 {
+        // Nothing stands in for it: in a static program it has its own name alone.
+        let linked = weak_address!("GOMP_cancellation_point");
+        address = resolve(&ADDRESS, linked, "GOMP_cancellation_point\0", "\0");
+    }
+    // SAFETY: libgomp's function, asked by a task of libgomp's.
+    unsafe { core::mem::transmute::<usize, Real>(address)(kind) }
 }

@@ -2,7 +2,8 @@
 //!
 //! The two remember different accesses of those that race, and the run writes a pair of places once. So what has to hold is:
 //! *a race that the run found* is, by its two places, an unordered pair of `hb`, and `hb` tells a race at its byte; *a race that `hb`
-//! tells* has the places of one that the run found, or the run found another at its byte.
+//! tells* has the places of one that the run found, or the run found another at its byte. The second need not hold of a run
+//! that forgot accesses for want of memory, or gave up: the trace says so, and the first holds all the same.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fmt::Write as _;
@@ -48,6 +49,9 @@ pub(super) fn run(args: &Args, common: &Common) -> Result<Exit, Failure> {
         trace.drive_into(&mut offline).map_err(|error| super::failure(&error))?;
         offline.finish();
         let differences = offline.differences(trace.found());
+        let reason = reason(&trace);
+        let (excused, differences): (Vec<_>, Vec<_>) =
+            differences.into_iter().partition(|difference| reason.is_some() && !difference.online);
         let (online, offline) = (trace.found().len(), offline.pairs.kept.len());
         let mut text = format!(
             "{}: {} pairs of places found while it ran, {} unordered in the recording: ",
@@ -62,6 +66,11 @@ pub(super) fn run(args: &Args, common: &Common) -> Result<Exit, Failure> {
                 all = false;
             }
         }
+        if let Some(reason) = reason
+            && !excused.is_empty()
+        {
+            let _ = write!(text, "; {} of the recording the run could not find: {reason}", excused.len());
+        }
         if !common.quiet || !differences.is_empty() {
             anstream::println!("{text}");
         }
@@ -70,6 +79,16 @@ pub(super) fn run(args: &Args, common: &Common) -> Result<Exit, Failure> {
         }
     }
     Ok(if all { Exit::SUCCESS } else { Exit::Program(1) })
+}
+
+/// Why a run could not find all that is in its recording, if it could not.
+fn reason(trace: &Trace) -> Option<&'static str> {
+    let run = trace.run()?;
+    match (run.forgot, run.gave_up) {
+        (_, true) => Some("it had no memory to look for races to the end"),
+        (true, false) => Some("memory_limit_mb was reached, and earlier accesses were forgotten"),
+        (false, false) => None,
+    }
 }
 
 /// A side as far as two races can differ here: where, and whether it writes and is atomic.
