@@ -6,8 +6,8 @@
 //!   neither pushes nor moves the stack pointer, and stores nothing there; all of its code, not only one path;
 //! * it goes on, if at all, by jumps to functions whose names are known ([`Part`]);
 //! * the functions that entry and exit jump to are of the same kind;
-//! * the one in which an access that is new to its moment is published, and the one that records, call nothing: they save
-//!   registers of their caller's, may keep values below the stack pointer, and have no frame beyond these.
+//! * those in which an access that is new to its moment is published where nothing but the thread's own or ordered accesses are,
+//!   and the one that records, call nothing: they save registers of their caller's, may keep values below the stack pointer, and have no frame beyond these.
 
 mod common;
 
@@ -34,6 +34,8 @@ struct Part(&'static str);
 
 /// Publishes an access that is new to its moment.
 const PUBLISHES: Part = Part("6online5quick9on_access17h");
+/// Does the same where other threads' ordered accesses are, too.
+const FOLLOWS: Part = Part("6online5quick22on_access_after_others17h");
 /// Does the same for one that does not lie within one cell.
 const ODD: Part = Part("6online5quick13on_odd_access17h");
 /// Appends an access to a recording.
@@ -187,6 +189,9 @@ fn of_the_hot_hooks_calls_nothing_and_has_no_frame() {
     let code = disassembled(&object(&folder), &folder);
     let ways = [(PUBLISHES, Some(Stack::Saved)), (ODD, None), (RECORDS, Some(Stack::Saved))];
     let mut found: Vec<String> = accesses().iter().flat_map(|hook| check(hook, &code, &ways)).collect();
+    let follow: Vec<&String> = code.keys().filter(|name| name.contains(FOLLOWS.0)).collect();
+    assert!(!follow.is_empty(), "{} is not there", FOLLOWS.0);
+    found.extend(follow.into_iter().flat_map(|name| complaints(name, &code, Stack::Saved)));
     found.extend(check("__tsan_func_entry", &code, &[(ENTRY, Some(Stack::Untouched))]));
     found.extend(check("__tsan_func_exit", &code, &[(EXIT, Some(Stack::Untouched))]));
     assert!(found.is_empty(), "{}", found.join("\n"));
