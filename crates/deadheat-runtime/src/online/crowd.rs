@@ -5,7 +5,8 @@
 
 use super::set::{Seen, put};
 use super::word::{
-    self, ATOMIC, WRITE, conflict, covers, is_special, joins, outdoes, same_slot, stands_for, with, writes,
+    self, ATOMIC, WRITE, conflict, covers, is_double, is_special, joins, outdoes, same_slot, stands_for,
+    with, writes,
 };
 use crate::sys::primitive::{AtomicU64, Ordering};
 
@@ -83,5 +84,5 @@ fn harmless(seen: &impl Seen, word: u64, mine: u64) -> bool {
         && (!writes(word) && mine & WRITE == 0
             || same_slot(word, mine)
             || unlike(word)
-            || unlike(word::later(word)) && unlike(word::earlier(word)))
+            || is_double(word) && unlike(word::later(word)) && unlike(word::earlier(word)))
 }
