@@ -2,6 +2,7 @@
 
 use crate::event::{Fault, LockMode};
 use crate::ids::{PlaceId, StackId, ThreadId};
+use crate::race::{LockSets, Race};
 
 /// Who did something, and where in the code.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -32,7 +33,7 @@ pub struct Nesting {
 }
 
 /// Something wrong that is no race.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy)]
 pub enum Finding<'a> {
     /// What a hook judged at once.
     Fault {
@@ -52,5 +53,12 @@ pub enum Finding<'a> {
         possible: bool,
         /// At least two rows.
         cycle: &'a [Nesting],
+    },
+    /// A block was used behind its end.
+    UseAfterFree {
+        /// The end of its life and the use, which is ordered behind that: told as a race is.
+        used: &'a Race,
+        /// Resolves the sides' lock sets.
+        locks: &'a dyn LockSets,
     },
 }

@@ -194,6 +194,8 @@ pub mod race {
 
     /// Kind of a record: a race.
     pub const RACE: u64 = 1;
+    /// Kind of a record: a block was freed, and used behind that. It is as a race whose earlier side is the end of the block's life.
+    pub const USE_AFTER_FREE: u64 = 2;
     /// Where in a record it says how often the race was seen; counted up in place.
     pub const TIMES: usize = 1;
     /// Flags of a side, from bit 0: two bits of the [`Mode`](crate::access::Mode).

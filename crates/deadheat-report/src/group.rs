@@ -87,7 +87,9 @@ pub fn join_findings(findings: Vec<Finding>) -> Vec<Finding> {
     let place = |frames: &[Frame]| key_frame(frames).map(frame_key);
     let key = |finding: &Finding| {
         let steps = finding.steps.iter().map(|step| (step.what.clone(), place(&step.frames)));
-        let steps: Vec<_> = steps.collect();
+        let accesses = finding.accesses.iter().flat_map(|accesses| accesses.iter());
+        let accesses = accesses.map(|access| (access.op.name().to_owned(), place(&access.frames)));
+        let steps: Vec<_> = steps.chain(accesses).collect();
         (finding.kind.clone(), finding.sort.clone(), place(&finding.frames), steps)
     };
     let mut rows: Vec<Finding> = Vec::new();

@@ -327,6 +327,13 @@ pub struct Thread {
     pub frames: Vec<Frame>,
 }
 
+impl Location {
+    #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde's form")]
+    fn is_unknown(&self) -> bool {
+        *self == Location::Unknown
+    }
+}
+
 /// What lies at a raced-for address.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
@@ -414,6 +421,8 @@ pub enum Location {
 
 /// The kind of a finding: locks that are taken in opposite orders.
 pub const LOCK_ORDER: &str = "lock-order";
+/// The kind of a finding that is the use of a freed block, ordered behind its end.
+pub const USE_AFTER_FREE: &str = "use-after-free";
 /// What a step did: it took a lock.
 pub const TOOK: &str = "took";
 /// What a step did: it asked for a lock.
@@ -423,7 +432,7 @@ pub const ASKED: &str = "asked";
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Finding {
     /// `deadlock`, `lock-order`, `crash`, `assertion`, `hang`, `mutex-misuse`, `thread-leak`,
-    /// `signal-unsafe`, …
+    /// `signal-unsafe`, `use-after-free`, …
     pub kind: String,
     /// What it is within its kind: for `mutex-misuse` the rule that was broken, as `double-lock`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -454,6 +463,12 @@ pub struct Finding {
     /// What else was done: who took the lock; for `lock-order`, by turns, who took a lock and asked for the next.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<Step>,
+    /// For `use-after-free`: the end of the block's life, then the access behind it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accesses: Option<Box<[Access; 2]>>,
+    /// What lies at the address of those.
+    #[serde(default, skip_serializing_if = "Location::is_unknown")]
+    pub location: Location,
     /// Where the threads come from, one row a thread.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub threads: Vec<Thread>,

@@ -130,12 +130,20 @@ impl Places<'_, '_> {
 
     fn finding(&self, finding: &Finding) -> Value {
         let Finding { kind, grade, message, frames, .. } = finding;
-        json!({
+        let mut result = json!({
             "ruleId": kind,
             "level": grade.unwrap_or_default().level(),
             "message": { "text": message },
             "locations": self.places(key_frame(frames)),
-        })
+        });
+        if let Some(accesses) = &finding.accesses {
+            let [end, user] = &**accesses;
+            result["stacks"] = json!([self.stack(user), self.stack(end)]);
+            if accesses.iter().all(|access| !access.frames.is_empty()) {
+                result["codeFlows"] = json!([{ "threadFlows": [self.flow(end), self.flow(user)] }]);
+            }
+        }
+        result
     }
 
     /// How a thread came to its access, from the outermost call on.

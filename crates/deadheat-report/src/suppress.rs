@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use crate::model::{Finding, Frame, Location, Race};
+use crate::model::{Access, Finding, Frame, Location, Race, Thread};
 
 /// What a suppression speaks of: TSan's types.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -213,14 +213,23 @@ fn types() -> String {
 
 impl Kind {
     fn takes_race(self, pattern: &Pattern, race: &Race) -> bool {
-        let mut stacks = race.accesses.iter().map(|access| &access.frames);
+        self.takes_accesses(pattern, &race.accesses, (&race.threads, &race.location))
+    }
+
+    fn takes_accesses(
+        self,
+        pattern: &Pattern,
+        accesses: &[Access; 2],
+        (threads, location): (&[Thread], &Location),
+    ) -> bool {
+        let mut stacks = accesses.iter().map(|access| &access.frames);
         match self {
             Kind::Race => {
                 stacks
-                    .chain(race.threads.iter().map(|thread| &thread.frames))
+                    .chain(threads.iter().map(|thread| &thread.frames))
                     .flatten()
                     .any(|frame| frame_matches(pattern, frame))
-                    || location_matches(pattern, &race.location)
+                    || location_matches(pattern, location)
             }
             Kind::RaceTop => {
                 stacks.any(|frames| frames.first().is_some_and(|top| frame_matches(pattern, top)))
@@ -231,6 +240,9 @@ impl Kind {
     }
 
     fn takes_finding(self, pattern: &Pattern, finding: &Finding) -> bool {
+        if let Some(accesses) = &finding.accesses {
+            return self.takes_accesses(pattern, accesses, (&finding.threads, &finding.location));
+        }
         let speaks_of = match self {
             Kind::Race | Kind::RaceTop => false,
             Kind::Mutex => finding.kind == "mutex-misuse",

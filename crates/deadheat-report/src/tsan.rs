@@ -69,12 +69,15 @@ struct Numbers<'a> {
 impl<'a> Numbers<'a> {
     fn of(report: &'a Report) -> Numbers<'a> {
         let (mut threads, mut locks) = (BTreeMap::new(), BTreeMap::new());
-        let accesses = report.races.iter().flat_map(|race| &race.accesses);
+        let of_findings = report.findings.iter().filter_map(|finding| finding.accesses.as_deref());
+        let accesses = report.races.iter().map(|race| &race.accesses).chain(of_findings).flatten();
         for access in accesses.clone() {
             threads.insert(access.thread.as_str(), 0);
             locks.extend(access.locks.iter().map(|lock| (lock.id.as_str(), 0)));
         }
-        threads.extend(report.races.iter().filter_map(|race| owner(&race.location)).map(|path| (path, 0)));
+        let locations = report.findings.iter().map(|finding| &finding.location);
+        let locations = locations.chain(report.races.iter().map(|race| &race.location));
+        threads.extend(locations.filter_map(owner).map(|path| (path, 0)));
         let rows = report.races.iter().flat_map(|race| &race.threads);
         threads.extend(rows.filter_map(|row| row.created_by.as_deref()).map(|path| (path, 0)));
         let findings = report.findings.iter();
@@ -103,23 +106,35 @@ impl<'a> Numbers<'a> {
     }
 
     fn race(&self, race: &Race, out: &mut dyn Write) -> io::Result<()> {
-        let [earlier, later] = &race.accesses;
+        let said = format!("{} {}", race.grade.shown(), race.id);
+        self.pair(&race.accesses, (&race.location, &race.threads), &said, out)
+    }
+
+    /// Two accesses, what lies there, and where the threads come from.
+    fn pair(
+        &self,
+        accesses: &[Access; 2],
+        (location, threads): (&Location, &[Thread]),
+        said: &str,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        let [earlier, later] = accesses;
         let kind = kind(earlier, later);
         writeln!(out, "WARNING: ThreadSanitizer: {kind} (pid={})", self.pid)?;
         self.access(later, "", out)?;
         self.access(earlier, "Previous ", out)?;
-        self.location(race, out)?;
+        self.location(location, later.address, out)?;
         let mut told = Vec::new();
-        for lock in race.accesses.iter().flat_map(|access| &access.locks) {
+        for lock in accesses.iter().flat_map(|access| &access.locks) {
             if !told.contains(&&lock.id) {
                 told.push(&lock.id);
                 writeln!(out, "  Mutex M{} is {}\n", self.locks[lock.id.as_str()], lock.name)?;
             }
         }
-        let mut rows: Vec<_> = race.threads.iter().filter(|row| row.created_by.is_some()).collect();
+        let mut rows: Vec<_> = threads.iter().filter(|row| row.created_by.is_some()).collect();
         rows.sort_by_key(|row| row.thread != later.thread);
         rows.into_iter().try_for_each(|row| self.creation(row, out))?;
-        writeln!(out, "  deadheat: {} {}\n", race.grade.shown(), race.id)?;
+        writeln!(out, "  deadheat: {said}\n")?;
         summary(kind, &later.frames, out)
     }
 
@@ -146,9 +161,9 @@ impl<'a> Numbers<'a> {
         self.stack(&access.frames, out)
     }
 
-    fn location(&self, race: &Race, out: &mut dyn Write) -> io::Result<()> {
-        let at = |offset: u64| race.accesses[1].address.0.wrapping_sub(offset);
-        match &race.location {
+    fn location(&self, location: &Location, address: Hex, out: &mut dyn Write) -> io::Result<()> {
+        let at = |offset: u64| address.0.wrapping_sub(offset);
+        match location {
             Location::Global { symbol, offset, size, module, .. } => {
                 writeln!(
                     out,
@@ -188,6 +203,9 @@ impl<'a> Numbers<'a> {
     }
 
     fn finding(&self, finding: &Finding, out: &mut dyn Write) -> io::Result<()> {
+        if let Some(accesses) = &finding.accesses {
+            return self.pair(accesses, (&finding.location, &finding.threads), &finding.message, out);
+        }
         let kind = words(finding);
         if finding.kind == "ignored-at-end" {
             let thread = self.thread(&finding.thread);

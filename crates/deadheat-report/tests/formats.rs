@@ -4,7 +4,7 @@ mod common;
 
 use common::{race, report, sources, written};
 use deadheat_report::format::named;
-use deadheat_report::model::{Finding, Grade, Location, Report, Thread};
+use deadheat_report::model::{Finding, Grade, Location, Operation, Report, Thread, USE_AFTER_FREE};
 use expect_test::{ExpectFile, expect_file};
 use serde_json::{Value, json};
 
@@ -79,6 +79,51 @@ fn threadsanitizers_words_name_the_signal() {
     of.findings.push(finding);
     let text = told("tsan", &[of]);
     assert!(text.contains("  Signal 27 handler invoked at:\n    #0 Cache::put(int)"), "{text}");
+}
+
+/// The use of a freed block has both accesses in each format that has room for them, as a race has.
+#[test]
+fn a_use_after_free_has_both_stacks() {
+    let mut race = race();
+    race.accesses[0].op = Operation::Free;
+    let finding = Finding {
+        kind: USE_AFTER_FREE.to_owned(),
+        grade: Some(Grade::Observed),
+        message: "`main` reads a block that `main/1` freed before".to_owned(),
+        thread: "main".to_owned(),
+        frames: race.accesses[1].frames.clone(),
+        accesses: Some(Box::new(race.accesses.clone())),
+        location: race.location.clone(),
+        threads: race.threads.clone(),
+        ..Finding::default()
+    };
+    let mut of = report(Vec::new());
+    of.findings.push(finding);
+    let text = told("tsan", std::slice::from_ref(&of));
+    for words in [
+        "WARNING: ThreadSanitizer: heap-use-after-free (pid=",
+        "  Read of size 4 at 0x00007f001234 by main thread",
+        "  Previous write of size 4 at 0x00007f001234 by thread T",
+        "  Location is heap block",
+        "SUMMARY: ThreadSanitizer: heap-use-after-free ",
+    ] {
+        assert!(text.contains(words), "no `{words}` in\n{text}");
+    }
+    let text = told("text", std::slice::from_ref(&of));
+    assert!(
+        text.contains("error: use-after-free: `main` reads a block that `main/1` freed before"),
+        "{text}"
+    );
+    assert!(
+        text.contains("free of 4 bytes by `main/1") && text.contains("read of 4 bytes by `main"),
+        "{text}"
+    );
+    let sarif: Value = serde_json::from_str(&told("sarif", std::slice::from_ref(&of))).expect("JSON");
+    let result = &sarif["runs"][0]["results"][0];
+    assert_eq!(result["ruleId"], USE_AFTER_FREE);
+    assert_eq!(result["codeFlows"][0]["threadFlows"].as_array().map(Vec::len), Some(2), "{result}");
+    let page = told("html", &[of]);
+    assert!(page.contains("<div class=\"sides\">"), "{page}");
 }
 
 #[test]

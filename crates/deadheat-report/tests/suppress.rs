@@ -148,6 +148,30 @@ fn findings_have_their_own_types() {
 }
 
 #[test]
+fn a_use_after_free_is_suppressed_as_a_race_is() {
+    let race = race();
+    let finding = Finding {
+        kind: "use-after-free".to_owned(),
+        accesses: Some(Box::new(race.accesses.clone())),
+        threads: race.threads.clone(),
+        location: race.location.clone(),
+        ..Finding::default()
+    };
+    let function = |at: usize| race.accesses[at].frames[0].function.clone().expect("it has a name");
+    for (line, expected) in [
+        (format!("race:{}", function(0)), true),
+        (format!("race:{}", function(1)), true),
+        (format!("race_top:{}", function(0)), true),
+        (format!("mutex:{}", function(0)), false),
+        ("race:nothing_of_it".to_owned(), false),
+    ] {
+        let mut read = Suppressions::default();
+        read.read("f", &line);
+        assert_eq!(read.take_finding(&finding), expected, "{line}");
+    }
+}
+
+#[test]
 fn a_finding_is_suppressed_by_a_frame_of_any_of_its_steps() {
     let step = Step { frames: vec![frame("open_all", "a.c", "lib.so")], ..Step::default() };
     let finding = Finding { kind: "lock-order".to_owned(), steps: vec![step], ..Finding::default() };

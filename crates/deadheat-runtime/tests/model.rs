@@ -384,6 +384,30 @@ fn of_two_accesses_at_once_one_sees_the_other() {
     }
 }
 
+/// Of the end of a block's life and an access at the same time one sees the other.
+#[test]
+fn of_an_end_and_an_access_at_once_one_sees_the_other() {
+    let end = at(1, 2, WRITE, 0xff);
+    for before in
+        [[0, 0], [at(1, 1, WRITE, 0xff), at(2, 1, 0, 0x0f)], [at(1, 2, 0, 0xf0), at(1, 2, WRITE, 0x0f)]]
+    {
+        for other in [at(2, 2, WRITE, 0x0f), at(2, 2, 0, 0xff), at(2, 2, ATOMIC, 0xff)] {
+            loom::model(move || {
+                let cell = Arc::new(Cell::holding(before));
+                let theirs = Arc::clone(&cell);
+                let thread = thread::spawn(move || theirs.enter(other, &Knows([1, 2])));
+                let mut races = cell.end(end, &Knows([2, 1]));
+                races.extend(thread.join().expect("the thread ends"));
+                // What is of the end's own moment the other has met instead of the end, or both.
+                assert!(!races.is_empty(), "missed");
+                let known =
+                    |word| word == end || word == other || word == word::freed(end) || before.contains(&word);
+                assert!(races.iter().all(|&word| known(word)), "{races:x?}");
+            });
+        }
+    }
+}
+
 /// A block of some words, which a larger one may take the place of.
 struct Block {
     first: [AtomicU64; 3],

@@ -48,11 +48,15 @@ struct Knows {
 
 impl Seen for Knows {
     fn ordered(&self, word: u64) -> bool {
+        // The slot of ends is nobody's.
+        if word::is_freed(word) {
+            return false;
+        }
         word::slot(word) == self.own || word::clock(word) <= self.clocks[word::slot(word) as usize]
     }
 
     fn forgettable(&self, word: u64) -> bool {
-        word::clock(word) <= self.all[word::slot(word) as usize]
+        !word::is_freed(word) && word::clock(word) <= self.all[word::slot(word) as usize]
     }
 }
 
@@ -133,6 +137,21 @@ impl Cell {
             self.large = words.into_iter().map(AtomicU64::new).collect();
         }
         Some(self.look(mine, seen))
+    }
+
+    /// Puts the mark of the end of a block's life into the cell, as `online::freed` does; the words that race with it, or `None` if its
+    /// moment had written all bytes before.
+    fn end(&mut self, mine: u64, seen: &Knows) -> Option<Vec<u64>> {
+        if self.large.is_empty() && pair::end(seen, &self.pair, mine) == Entered::Yes {
+            return Some(Vec::new());
+        }
+        let races = self.enter(mine, seen);
+        for place in self.set() {
+            if word::same_moment(place.load(Ordering::Relaxed), mine) {
+                place.store(word::freed(mine), Ordering::Relaxed);
+            }
+        }
+        races
     }
 
     /// How many words are double, plain or atomic ones.
@@ -250,6 +269,77 @@ fn a_cell_tells_what_a_memory_without_end_would_tell() {
     assert!(atomic > RUNS as usize / 2, "{atomic} atomic words were double");
 }
 
+/// An end of a block's life is met by every access behind it, ordered or not, of its own thread, too, until somebody who met it puts the write that it
+/// is in its place; what races with it is what races with that write, and nothing else in the cell is lost or made up.
+#[test]
+fn an_end_is_met_by_whoever_comes_behind_it() {
+    const RUNS: u64 = 20_000;
+    let (mut met, mut raced) = (0, 0);
+    for seed in 1..=RUNS {
+        let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+        let mut clocks = [[0u64; SLOTS + 1]; SLOTS + 1];
+        let mut now = [1u64; SLOTS + 1];
+        let mut cell = Cell { pair: [AtomicU64::new(0), AtomicU64::new(0)], large: Vec::new() };
+        let (mut history, mut marked, mut ended_at): (Vec<u64>, u64, usize) = (Vec::new(), 0, 0);
+        for _ in 0..30 {
+            let own = random.below(SLOTS as u64) as usize + 1;
+            if random.below(2) == 0 {
+                let teacher = random.below(SLOTS as u64) as usize + 1;
+                clocks[teacher][teacher] = now[teacher];
+                now[teacher] += 1;
+                let taught = clocks[teacher];
+                clocks[own].iter_mut().zip(taught).for_each(|(known, theirs)| *known = (*known).max(theirs));
+            }
+            let seen = Knows { own: own as u32, clocks: clocks[own], all: [0; SLOTS + 1] };
+            let ends = marked == 0 && random.below(8) == 0;
+            let kind = [0, WRITE, ATOMIC, ATOMIC | WRITE][random.below(4) as usize];
+            let bytes = word::bytes(random.below(5) as usize, 4);
+            let moment = word::moment(own as u32, now[own]);
+            let mine = if ends { moment | WRITE } else { word::only(moment, bytes) | kind };
+            let expected =
+                racing_bytes(history.iter().copied().filter(|&earlier| races(earlier, mine, &seen)), mine);
+            let told = if ends {
+                (marked, ended_at) = (mine, history.len());
+                let Some(told) = cell.end(mine, &seen) else {
+                    history.push(mine);
+                    continue;
+                };
+                told
+            } else {
+                let Some(told) = cell.enter(mine, &seen) else {
+                    // What another's moment had made before was not ordered before the end: the two raced.
+                    let raced = word::slot(marked) != own as u32
+                        && history[..ended_at].iter().any(|&word| word::same_moment(word, mine));
+                    let behind = marked != 0 && seen.ordered(marked) && !raced;
+                    assert!(!behind, "seed {seed}: {mine:x} did not meet the end");
+                    history.push(mine);
+                    continue;
+                };
+                let marks = told.iter().filter(|&&word| word::is_freed(word)).count();
+                assert_eq!(marks != 0, marked != 0, "seed {seed}: {mine:x} met {told:x?}");
+                if marked != 0 {
+                    met += 1;
+                    for place in cell.set() {
+                        if word::is_freed(place.load(Ordering::Relaxed)) {
+                            assert_eq!(word::of_freed(place.load(Ordering::Relaxed)), marked);
+                            place.store(marked, Ordering::Relaxed);
+                        }
+                    }
+                    marked = 0;
+                }
+                told
+            };
+            let told =
+                told.into_iter().map(|word| if word::is_freed(word) { word::of_freed(word) } else { word });
+            let told = told.filter(|&word| races(word, mine, &seen));
+            assert_eq!(racing_bytes(told, mine), expected, "seed {seed}: {mine:x}");
+            raced += usize::from(expected != 0);
+            history.push(mine);
+        }
+    }
+    assert!(met > RUNS as usize / 4 && raced > RUNS as usize, "{met} met an end, {raced} raced");
+}
+
 /// The words' rules are those of the one race rule.
 #[test]
 fn conflicts_are_those_of_the_rule() {
@@ -279,7 +369,13 @@ fn words_keep_their_fields() {
     for (slot, clock) in [(1, 1), (word::LAST_SLOT, word::LAST_CLOCK), (77, 1 << 27)] {
         let word = word::moment(slot, clock);
         assert_eq!((word::slot(word), word::clock(word), word & BYTES), (slot, clock, BYTES));
-        assert!(!word::is_special(word | WRITE | ATOMIC));
+        assert!(!word::is_special(word | WRITE | ATOMIC) && !word::is_freed(word | WRITE | ATOMIC));
+        let end = word | WRITE;
+        let mark = word::freed(end);
+        assert!(word::is_freed(mark) && !word::is_special(mark) && word::of_freed(mark) == end);
+        for kind in [0, WRITE, ATOMIC, ATOMIC | WRITE] {
+            assert!((0..8).all(|at| word::conflict(mark, word::only(word::moment(1, 1), 1 << at) | kind)));
+        }
     }
     assert!(word::is_special(word::SEALED) && word::linked(word::SEALED) == 0);
     let address = 0x7fff_ffff_ffc0;

@@ -9,6 +9,8 @@ pub struct Found {
     pub race: Race,
     /// How often it was seen.
     pub times: u64,
+    /// The later side is ordered behind the earlier one, which is the end of a block's life: a use after free, and no race.
+    pub ordered: bool,
     /// What more is known of the earlier side and of the later one.
     pub sides: [FoundSide; 2],
 }

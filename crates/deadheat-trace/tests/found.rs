@@ -65,7 +65,12 @@ fn any_found(numbers: &mut Numbers, tables: &mut Tables) -> Found {
     let (later, of_later) = any_side(numbers, address, tables);
     let block = any_block(numbers, address, tables);
     let race = Race { earlier, later, address, block };
-    Found { race, times: 1 + numbers.below(1000), sides: [of_earlier, of_later] }
+    Found {
+        race,
+        times: 1 + numbers.below(1000),
+        ordered: numbers.below(2) == 0,
+        sides: [of_earlier, of_later],
+    }
 }
 
 /// A race with its ids replaced by what they stand for.
@@ -239,7 +244,7 @@ fn a_place_is_the_same_in_an_event_and_in_a_race() {
     let (earlier, later) = (side(0, place, stack), side(1, other, StackId::EMPTY));
     let of_side = FoundSide { remembered: true, clock: 1, locks: Vec::new() };
     let race = Race { earlier, later, address: 64, block: None };
-    let found = Found { race, times: 2, sides: [of_side.clone(), of_side] };
+    let found = Found { race, times: 2, ordered: false, sides: [of_side.clone(), of_side] };
     writer.found(&found, &tables).expect("storable");
     writer.finish(&tables, true).expect("writable");
     let mut trace = Trace::open(&path).expect("readable");

@@ -61,7 +61,7 @@ fn write(folder: &Path, accessed: bool, races: bool) {
     let lost = side(0, Mode::Read, PlaceId::UNKNOWN, StackId::EMPTY);
     for (later, times, remembered) in [(known, 2, true), (lost, 1, false), (known, 3, true)] {
         let race = Race { earlier, later, address: ADDRESS, block: None };
-        let found = Found { race, times, sides: [writing.clone(), reading(remembered)] };
+        let found = Found { race, times, ordered: false, sides: [writing.clone(), reading(remembered)] };
         if races {
             writer.found(&found, &tables).expect("storable");
         }

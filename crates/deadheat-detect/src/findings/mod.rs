@@ -1,4 +1,5 @@
-//! What is wrong and no race (`findings`): faults that a hook judged, and locks that are taken in opposite orders.
+//! What is wrong and no race (`findings`): faults that a hook judged, locks that are taken in opposite orders, and the use of
+//! freed blocks (`freed`).
 //!
 //! A fault is told as it comes, with who took the lock. Lock orders are gathered while the run is read and judged at its
 //! end (`graph`).
@@ -6,8 +7,9 @@
 //! Paper: Goodlock (Havelund, SPIN 2000) as generalised by Bensalem and Havelund (PADTAD 2005): guards, and the order of
 //! threads by fork and join. Departure: locks for reading, and a grade for cycles that one thread alone made.
 //!
-//! Invariant: memory grows with the locks that are nested and the threads, not with the length of the trace.
+//! Invariant: memory grows with the locks that are nested, the threads and the blocks, not with the length of the trace.
 
+mod freed;
 mod graph;
 
 use std::collections::BTreeMap;
@@ -15,13 +17,14 @@ use std::collections::BTreeMap;
 use deadheat_core::event::{BlockKind, Event, Fault, LockMode, Op};
 use deadheat_core::finding::{Finding, Nesting, Step};
 use deadheat_core::ids::{PlaceId, ThreadId};
-use deadheat_core::plain::{Plain, Strided};
+use deadheat_core::plain::{self, Plain, Strided};
 use deadheat_core::race::RaceSink;
 use deadheat_core::rule::Epoch;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::clock::threads::Threads;
 use crate::detector::Detector;
+use freed::Freed;
 use graph::{Edge, Graph};
 
 /// The analysis of what is wrong and no race.
@@ -35,6 +38,7 @@ pub struct Findings {
     numbers: BTreeMap<u64, u32>,
     count: u32,
     graph: Graph,
+    freed: Freed,
     told: FxHashSet<(Fault, PlaceId, u64)>,
 }
 
@@ -133,6 +137,7 @@ fn step(event: &Event) -> Step {
 
 impl Detector for Findings {
     fn step(&mut self, event: &Event, sink: &mut dyn RaceSink) {
+        self.freed.step(event, sink);
         match event.op {
             Op::Request { lock, mode } => self.request(event, lock, mode),
             Op::Acquire { lock, mode } => self.acquire(event, lock, mode),
@@ -177,9 +182,18 @@ impl Detector for Findings {
         }
     }
 
-    fn plain(&mut self, _: ThreadId, _: &[Plain], _: &mut dyn RaceSink) {}
+    fn plain(&mut self, thread: ThreadId, accesses: &[Plain], sink: &mut dyn RaceSink) {
+        self.freed.plain(thread, accesses, sink);
+    }
 
-    fn looped(&mut self, _: ThreadId, _: &[Strided], _: u32, _: &mut dyn RaceSink) {}
+    fn looped(&mut self, thread: ThreadId, body: &[Strided], turns: u32, sink: &mut dyn RaceSink) {
+        if self.freed.concerns(body, turns) {
+            plain::unroll(body, turns, |some| {
+                self.freed.plain(thread, some, sink);
+                true
+            });
+        }
+    }
 
     fn finish(&mut self, sink: &mut dyn RaceSink) {
         self.graph.cycles(|possible, cycle| sink.finding(&Finding::LockOrder { possible, cycle }));

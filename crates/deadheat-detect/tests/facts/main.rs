@@ -37,6 +37,9 @@ impl RaceSink for Pairs {
                 let asks: Vec<String> = asks.iter().map(ToString::to_string).collect();
                 format!("{} {}", if possible { "possible" } else { "broken" }, asks.join("-"))
             }
+            Finding::UseAfterFree { used, .. } => {
+                format!("use-after-free {} of {}", used.later.place.0, used.earlier.place.0)
+            }
         });
     }
 }

@@ -73,9 +73,15 @@ fn page(number: usize, report: &Report, sources: &dyn Sources, out: &mut dyn Wri
     for race in &report.races {
         section(number, race, (&command, sources), out)?;
     }
-    for Finding { kind, message, frames, thread, .. } in &report.findings {
+    for Finding { kind, message, frames, thread, accesses, .. } in &report.findings {
         writeln!(out, "<section class=\"finding\">\n<h2>{}: {}</h2>", escaped(kind), rich(message))?;
-        if !frames.is_empty() {
+        if let Some(accesses) = accesses {
+            writeln!(out, "<div class=\"sides\">")?;
+            for access in accesses.iter() {
+                side(access, sources, out)?;
+            }
+            writeln!(out, "</div>")?;
+        } else if !frames.is_empty() {
             writeln!(out, "<p>in <code>{}</code>:</p>", escaped(thread))?;
             stack(frames, out)?;
         }

@@ -168,11 +168,18 @@ fn finding_group(finding: &Finding) -> Group<'_> {
     let grade = grade.map_or(String::new(), |grade| format!("{}: ", grade.shown()));
     let title = format!("{grade}{}: {}", finding.kind, finding.message);
     let mut group = Group::with_title(level(finding.grade.unwrap_or_default()).primary_title(title));
-    // A lock order is all in its steps.
-    if !finding.frames.is_empty() && (finding.kind != LOCK_ORDER || finding.steps.is_empty()) {
+    if let Some(accesses) = &finding.accesses {
+        for access in accesses.iter().rev() {
+            group = group.element(Level::NOTE.message(words::stack_of(access)));
+        }
+        if let Location::Heap { frames, thread, .. } = &finding.location {
+            group = group.element(Level::NOTE.message(words::allocation(thread, frames)));
+        }
+    } else if !finding.frames.is_empty() && (finding.kind != LOCK_ORDER || finding.steps.is_empty()) {
         let place = if finding.thread.is_empty() { String::new() } else { format!("`{}` ", finding.thread) };
         group = group.element(Level::NOTE.message(format!("{place}at{}", words::stack(&finding.frames))));
     }
+    // A lock order is all in its steps.
     for step in &finding.steps {
         group = group.element(Level::NOTE.message(words::step(step)));
     }

@@ -50,8 +50,19 @@ fn is_of_system(pc: usize) -> bool {
     !from_program(pc) || modules::is_system(pc as u64)
 }
 
+/// The program frees a block, which is given back at once or once others have been freed.
+pub(super) fn freed(pc: usize, block: *mut c_void) {
+    let waiting = Waiting::begin(block);
+    died(pc, block);
+    match waiting {
+        Some(waiting) => waiting.exchange(block),
+        // SAFETY: a block of the program's that it freed.
+        None => unsafe { c::__libc_free(block) },
+    }
+}
+
 /// A block dies; its size is known from its birth.
-pub(super) fn died(pc: usize, block: *mut c_void) {
+fn died(pc: usize, block: *mut c_void) {
     // What the loader or the OpenMP library lets the program see of its own, and frees, is guarded by locks that nobody sees.
     let own = modules::is_loader(pc as u64) || modules::is_openmp(pc as u64) || openmp::in_library();
     if !block.is_null() && recording() && !own {
@@ -90,6 +101,12 @@ intercept! {
         } else {
             0
         };
+        if size > old
+            && online::looking()
+            && let Some(waiting) = Waiting::begin(block)
+        {
+            return moved(pc, waiting, (block, old), size);
+        }
         died(pc, block);
         // SAFETY: passed on.
         let new = unsafe { c::__libc_realloc(block, size) };
@@ -98,6 +115,21 @@ intercept! {
         }
         born(pc, new, size, HEAP)
     }
+}
+
+/// A block gets more room elsewhere: what still uses the old one shall find what was left there.
+fn moved(pc: usize, waiting: Waiting, (block, old): (*mut c_void, usize), size: usize) -> *mut c_void {
+    died(pc, block);
+    // SAFETY: the program's live block, of which there are as many bytes.
+    let new = unsafe { c::__libc_malloc(size) };
+    if new.is_null() {
+        waiting.end();
+        return born(pc, block, old, HEAP);
+    }
+    // SAFETY: both blocks have as many bytes, and one of them is new.
+    unsafe { core::ptr::copy_nonoverlapping(block.cast::<u8>(), new.cast(), old) };
+    waiting.exchange(block);
+    born(pc, new, size, HEAP)
 }
 
 intercept! {
@@ -116,8 +148,7 @@ intercept! {
 intercept! {
     /// `free`
     fn dh_wrap_free / free(block: *mut c_void); pc {
-        died(pc, block);
-        give_back(block);
+        freed(pc, block);
     }
 }
 
@@ -127,14 +158,21 @@ intercept! {
 pub(crate) struct Freed {
     blocks: [*mut c_void; WAITING],
     next: usize,
+    /// The block that is about to wait.
+    dying: *mut c_void,
 }
 
 /// How many blocks wait for each thread.
 const WAITING: usize = 64;
 /// Larger ones do not wait: so at most 256 KiB a thread are kept.
-const LARGEST: usize = 4096;
+pub(crate) const LARGEST: usize = 4096;
 
 impl Freed {
+    /// Whether the block at an address, whose life ends now, waits before it has another.
+    pub(crate) fn keeps(&self, address: u64) -> bool {
+        self.dying as u64 == address
+    }
+
     /// A block waits; gives the one that waited longest.
     fn exchange(&mut self, block: *mut c_void) -> *mut c_void {
         let oldest = core::mem::replace(&mut self.blocks[self.next % WAITING], block);
@@ -148,7 +186,7 @@ impl Freed {
             let block = core::mem::replace(block, null_mut());
             if !block.is_null() {
                 // SAFETY: under the lock. The program's blocks, freed once.
-                unsafe { c::__libc_free(LEFT.lock.with(|| (*LEFT.freed.get()).exchange(block))) };
+                give_back(LEFT.lock.with(|| unsafe { (*LEFT.freed.get()).exchange(block) }));
             }
         }
     }
@@ -163,8 +201,10 @@ struct Left {
 // SAFETY: `freed` is touched under `lock` alone.
 unsafe impl Sync for Left {}
 
-static LEFT: Left =
-    Left { lock: Lock::new(), freed: UnsafeCell::new(Freed { blocks: [null_mut(); WAITING], next: 0 }) };
+static LEFT: Left = Left {
+    lock: Lock::new(),
+    freed: UnsafeCell::new(Freed { blocks: [null_mut(); WAITING], next: 0, dying: null_mut() }),
+};
 
 /// Takes the lock for a fork.
 pub(crate) fn lock_for_fork() {
@@ -176,22 +216,47 @@ pub(crate) fn unlock_after_fork() {
     LEFT.lock.release();
 }
 
-/// Frees a block, at once or once others have been freed.
-pub(super) fn give_back(block: *mut c_void) {
-    let mut last = block;
-    if !block.is_null()
-        && online::on()
-        && let Some(thread) = thread::current()
-    {
+/// The calling thread, one of whose blocks is about to be freed and to wait.
+struct Waiting(*mut thread::Thread);
+
+impl Waiting {
+    /// `None` if the block does not wait.
+    fn begin(block: *mut c_void) -> Option<Waiting> {
+        if block.is_null() || !online::on() {
+            return None;
+        }
+        let thread = thread::current()?;
         // SAFETY: the program's live block; the calling thread's own state.
         unsafe {
-            if (*thread).internal | (*thread).busy == 0 && c::malloc_usable_size(block) <= LARGEST {
-                last = (*thread).freed.exchange(block);
+            if (*thread).internal | (*thread).busy != 0 || c::malloc_usable_size(block) > LARGEST {
+                return None;
             }
+            (*thread).freed.dying = block;
         }
+        Some(Waiting(thread))
     }
-    // SAFETY: a block of the program's that it freed.
-    unsafe { c::__libc_free(last) };
+
+    /// It does not wait after all, or does so now.
+    fn end(self) {
+        // SAFETY: the calling thread's own state.
+        unsafe { (*self.0).freed.dying = null_mut() };
+    }
+
+    /// The block waits now; the one that waited longest is given back.
+    fn exchange(self, block: *mut c_void) {
+        // SAFETY: the calling thread's own state.
+        give_back(unsafe { (*self.0).freed.exchange(block) });
+        self.end();
+    }
+}
+
+/// Gives a block back that waited, if there is one.
+fn give_back(block: *mut c_void) {
+    if !block.is_null() {
+        online::waited(block as usize);
+        // SAFETY: a block of the program's that it freed.
+        unsafe { c::__libc_free(block) };
+    }
 }
 
 fn aligned(pc: usize, alignment: usize, size: usize) -> *mut c_void {

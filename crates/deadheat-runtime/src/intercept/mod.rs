@@ -51,5 +51,5 @@ pub(crate) mod uring;
 mod wide;
 pub(crate) mod words;
 
-pub(crate) use heap::{BORN, Freed, lock_for_fork, unlock_after_fork};
+pub(crate) use heap::{BORN, Freed, LARGEST as LARGEST_WAITING, lock_for_fork, unlock_after_fork};
 pub(crate) use openmp::Task;

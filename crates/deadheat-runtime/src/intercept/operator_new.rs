@@ -5,7 +5,7 @@
 
 use core::ffi::c_void;
 
-use super::heap::{HEAP, born, died, give_back};
+use super::heap::{HEAP, born, freed};
 use crate::sys::c;
 
 /// Exports a form of `operator new`: its name, its further parameters, how memory is asked for.
@@ -51,8 +51,7 @@ macro_rules! delete {
         intercept! {
             /// A form of `operator delete`.
             fn $export / $inner(block: *mut c_void $(, $argument: usize)*); pc {
-                died(pc, block);
-                give_back(block);
+                freed(pc, block);
             }
         }
     )*};

@@ -5,7 +5,8 @@
 
 use super::set::{Seen, put};
 use super::word::{
-    self, ATOMIC, EARLIER, WRITE, conflict, covers, is_special, joins, outdoes, same_slot, stands_for, with,
+    self, ATOMIC, EARLIER, WRITE, conflict, covers, is_double, is_special, joins, outdoes, same_slot,
+    stands_for, with,
 };
 use crate::sys::primitive::{AtomicU64, Ordering};
 
@@ -118,5 +119,6 @@ fn judged(seen: &impl Seen, set: &[AtomicU64], (mine, new): (u64, u64)) -> Came 
 #[inline(always)]
 fn harmless(seen: &impl Seen, word: u64, mine: u64) -> bool {
     let unlike = |word| !conflict(word, mine) || seen.ordered(word);
-    !is_special(word) && (unlike(word) || unlike(word::later(word)) && unlike(word::earlier(word)))
+    !is_special(word)
+        && (unlike(word) || is_double(word) && unlike(word::later(word)) && unlike(word::earlier(word)))
 }

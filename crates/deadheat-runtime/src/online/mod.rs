@@ -16,6 +16,7 @@ mod block;
 mod clock;
 mod crowd;
 mod eye;
+mod freed;
 mod history;
 pub(crate) mod list;
 mod memory;
@@ -43,8 +44,8 @@ pub(crate) use eye::Eye;
 pub(crate) use memory::{begin as limit_memory, none as without_memory};
 pub(crate) use quick::{access, is_known, on_access, on_odd_access, range, used};
 pub(crate) use report::records as certain;
-pub(crate) use shadow::{CELLS, REGION_LOG2, REGIONS};
-pub(crate) use state::{LOOKING, ON, beside_recording, on, only};
+pub(crate) use shadow::{CELLS, REGION_LOG2, REGIONS, waited};
+pub(crate) use state::{LOOKING, ON, beside_recording, looking, on, only};
 pub(crate) use word::WRITE_BIT;
 
 use crate::hot::atomic;
@@ -58,7 +59,7 @@ use pair::Entered;
 use report::Mine;
 use set::Seen;
 use shadow::Cell;
-use state::{ALONE, change, give_up, has_given_up, looking};
+use state::{ALONE, change, give_up, has_given_up};
 use word::{ATOMIC, BYTES, GRANULE, WRITE};
 
 /// [`Thread::busy`] while an access is judged.
@@ -421,7 +422,7 @@ pub(crate) unsafe fn event(thread: *mut Thread, pc: usize, op: &Op) {
             Op::Arrive { barrier, count } => ordering(thread, |eye| eye.arrive(owner, id, barrier, count)),
             Op::Leave { barrier } => ordering(thread, |eye| eye.leave(owner, id, barrier)),
             Op::Alloc { address, size, kind } => born(thread, pc, owner, (address, size, kind)),
-            Op::Free { address, size, kind } => died(thread, pc, (address, size, kind)),
+            Op::Free { address, size, kind } => freed::died(thread, pc, (address, size, kind)),
             Op::Forget { object } => forget(thread, owner, object),
             Op::Request { lock, mode } if owner.1 => nesting::request(thread, pc, lock, mode),
             Op::Fault { object, fault } => wrong(thread, pc, object, fault),
@@ -601,38 +602,6 @@ unsafe fn birth(thread: *mut Thread, address: u64, size: u64) {
             }
             (at, left) = (at + cells.len() * GRANULE, left - cells.len());
         }
-    }
-}
-
-/// A block's life ends: a write to all its bytes.
-unsafe fn died(thread: *mut Thread, pc: usize, what: (u64, u64, BlockKind)) {
-    let (address, size, kind) = what;
-    let noted = shadow::noted_at(address as usize).map_or(0, |noted| noted.size as u64);
-    let size = if size == 0 { noted } else { size };
-    if size == 0 {
-        return;
-    }
-    let access = Access { address, size, mode: Mode::Write, atomic: None, via: Via::Free };
-    // SAFETY: the calling thread's own state.
-    unsafe {
-        if kind == BlockKind::Mapping || size >= shadow::LARGE as u64 {
-            shadow::touched(address as usize, size as usize, |start, size| {
-                judge_part(thread, &access, (start, start + size), pc as u64);
-            });
-        } else {
-            judge(thread, &access, pc as u64);
-        }
-        // The next file with a descriptor's number may be opened unseen.
-        if !matches!(kind, BlockKind::Mapping | BlockKind::Descriptor) {
-            return;
-        }
-        let outer = (*thread).busy;
-        (*thread).busy = outer.max(JUDGING);
-        compiler_fence(Ordering::SeqCst);
-        shadow::clear(address as usize, size as usize, true, &mut (*thread).eye.blocks);
-        compiler_fence(Ordering::SeqCst);
-        (*thread).busy = outer;
-        ordering(thread, Eye::end_moment);
     }
 }
 

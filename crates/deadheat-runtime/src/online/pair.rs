@@ -7,8 +7,8 @@
 
 use super::set::Seen;
 use super::word::{
-    ATOMIC, EARLIER, WRITE, conflict, covers, is_earlier, is_own_plain, is_special, joins, makes_up_for,
-    outdoes, same_kind, same_slot_and_kind, slot, stands_for, with, with_plain,
+    ATOMIC, EARLIER, WRITE, conflict, covers, freed, is_earlier, is_own_plain, is_special, joins,
+    makes_up_for, outdoes, same_kind, same_moment, same_slot_and_kind, slot, stands_for, with, with_plain,
 };
 use crate::sys::primitive::{AtomicU64, Ordering, fence_after_locked};
 
@@ -162,6 +162,23 @@ pub(crate) fn over(seen: &impl Seen, cells: &[[AtomicU64; 2]], mine: u64) -> (us
         new = true;
     }
     (cells.len(), new, Entered::No)
+}
+
+/// Publishes the write `mine` of all bytes by which a block's life ends as [such](freed), where nothing but what is ordered is in the way.
+#[inline(always)]
+pub(crate) fn end(seen: &impl Seen, cell: &[AtomicU64; 2], mine: u64) -> Entered {
+    let one = cell[0].load(Ordering::Acquire);
+    let other = cell[1].load(Ordering::Acquire);
+    let known = |word| word == 0 || seen.ordered(word);
+    if (one | other) & ATOMIC != 0 || !known(one) || !known(other) {
+        return Entered::No;
+    }
+    let entered = commit([&cell[0], &cell[1]], [one, freed(mine), other]);
+    if other != 0 && same_moment(other, mine) {
+        // Who frees it shall not find its own access there.
+        let _ = cell[1].compare_exchange(other, 0, Ordering::SeqCst, Ordering::Relaxed);
+    }
+    entered
 }
 
 /// Publishes an access in the place of nothing, of a word of its own moment and kind, or of one that it makes up for,

@@ -12,6 +12,7 @@ use deadheat_core::race::HeldLock;
 use deadheat_core::wire::{block as wire_block, flag, race};
 
 use super::eye::{Eye, STEP, is_birth};
+use super::freed::{self, Met};
 use super::history::{Site, Wanted};
 use super::list::List;
 use super::shadow::{self, Noted};
@@ -153,23 +154,17 @@ pub(crate) struct Mine<'a> {
 #[inline(never)]
 pub(crate) unsafe fn found(thread: *mut Thread, mine: Mine<'_>, other: u64) {
     let common = mine.word & other & word::BYTES;
+    if word::is_freed(other) {
+        // SAFETY: the caller's promise.
+        unsafe { behind(thread, mine, other) };
+        return;
+    }
     let start = mine.granule + u64::from(common.trailing_zeros());
     let end = mine.granule + GRANULE as u64 - u64::from((common as u8).leading_zeros());
     // A handler that finds a race, too, would wait for a lock that this thread holds.
     let quiet = sys::Quiet::new();
     // SAFETY: the caller's promise.
-    let (id, eye) = unsafe { ((*thread).id, &(*thread).eye) };
-    // SAFETY: as above.
-    let node = unsafe { Eye::node(thread) };
-    let later = Side {
-        thread: id,
-        clock: eye.now(),
-        known: true,
-        access: *mine.access,
-        pc: mine.pc,
-        node,
-        locks: &eye.held,
-    };
+    let later = unsafe { side(thread, &mine) };
     let history = slots::history(word::slot(other));
     if history.is_null() {
         return;
@@ -179,7 +174,7 @@ pub(crate) unsafe fn found(thread: *mut Thread, mine: Mine<'_>, other: u64) {
     let clock = word::clock(other);
     if is_birth(other) {
         if let Some(earlier) = birth(start, clock) {
-            let written = with(|inner| inner.race(&earlier, &later, start));
+            let written = with(|inner| inner.race(race::RACE, [&earlier, &later], start));
             drop(quiet);
             // SAFETY: the caller's promise.
             unsafe { told(thread, written) };
@@ -202,7 +197,71 @@ pub(crate) unsafe fn found(thread: *mut Thread, mine: Mine<'_>, other: u64) {
         let Site { access, pc, node, .. } = *site;
         earlier = Side { known: true, access, pc, node, locks: site.locks(), ..earlier };
     }
-    let written = with(|inner| inner.race(&earlier, &later, start));
+    let written = with(|inner| inner.race(race::RACE, [&earlier, &later], start));
+    drop(quiet);
+    // SAFETY: the caller's promise.
+    unsafe { told(thread, written) };
+}
+
+/// The calling thread's access as a side.
+///
+/// # Safety
+/// `thread` is the calling thread's, which holds what it holds as long as the side is used.
+unsafe fn side<'a>(thread: *mut Thread, mine: &Mine<'_>) -> Side<'a> {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let node = Eye::node(thread);
+        let eye = &(*thread).eye;
+        Side {
+            thread: (*thread).id,
+            clock: eye.now(),
+            known: true,
+            access: *mine.access,
+            pc: mine.pc,
+            node,
+            locks: &eye.held,
+        }
+    }
+}
+
+/// The calling thread's access met the [mark](word::freed) of a block's end.
+///
+/// # Safety
+/// As for [`found`].
+#[cold]
+#[inline(never)]
+unsafe fn behind(thread: *mut Thread, mine: Mine<'_>, mark: u64) {
+    let start = mine.granule + u64::from((mine.word & word::BYTES).trailing_zeros());
+    // SAFETY: the caller's promise.
+    let (end, waiting) = match unsafe { freed::met(thread, &mine, mark, start) } {
+        // SAFETY: the caller's promise.
+        Met::Word(end) => return unsafe { found(thread, mine, end) },
+        Met::Nothing => return,
+        Met::Use(end, waiting) => (end, waiting),
+    };
+    let quiet = sys::Quiet::new();
+    // SAFETY: the caller's promise.
+    let later = unsafe { side(thread, &mine) };
+    let history = slots::history(word::slot(end));
+    if history.is_null() {
+        return;
+    }
+    let (clock, access) = (word::clock(end), freed::last(&waiting));
+    // SAFETY: histories stay mapped.
+    let history = unsafe { &*history };
+    let Some(owner) = history.owner(clock) else { return };
+    let wanted = Wanted { clock, writes: true, atomic: false, start: access.address, end: access.end() };
+    let site = history.find(&wanted).filter(|site| site.access == access);
+    let earlier = Side {
+        thread: owner,
+        clock,
+        known: true,
+        access,
+        pc: tree::calls(waiting.node).next().unwrap_or(0),
+        node: tree::parent(waiting.node),
+        locks: site.as_ref().map_or(&[], |site| site.locks()),
+    };
+    let written = with(|inner| inner.race(race::USE_AFTER_FREE, [&earlier, &later], start));
     drop(quiet);
     // SAFETY: the caller's promise.
     unsafe { told(thread, written) };
@@ -236,12 +295,12 @@ fn of_word(word: u64, start: u64, end: u64) -> Access {
 }
 
 impl Inner {
-    /// Writes a race down, or counts it. Gives the record, if it is a new one.
-    fn race(&mut self, earlier: &Side<'_>, later: &Side<'_>, address: u64) -> Option<*const u64> {
+    /// Writes a race, or what else is told of two accesses, down, or counts it. Gives the record, if it is a new one.
+    fn race(&mut self, kind: u64, sides: [&Side<'_>; 2], address: u64) -> Option<*const u64> {
         if self.pairs.is_null() || self.benign.iter().any(|range| (range.0..range.1).contains(&address)) {
             return None;
         }
-        let pair = key(earlier, later);
+        let pair = key(kind, sides);
         // SAFETY: the table is mapped; a count lies in a block that stays mapped.
         unsafe {
             let mut at = pair as usize % PAIRS;
@@ -255,7 +314,7 @@ impl Inner {
                     return None;
                 }
                 if row.0 == 0 {
-                    self.put_together(earlier, later, address);
+                    self.put_together(kind, sides, address);
                     *row = (pair, self.write());
                     let count = row.1.cast_const();
                     return (!count.is_null()).then(|| count.sub(race::TIMES));
@@ -274,7 +333,7 @@ impl Inner {
         }
     }
 
-    fn put_together(&mut self, earlier: &Side<'_>, later: &Side<'_>, address: u64) {
+    fn put_together(&mut self, kind: u64, [earlier, later]: [&Side<'_>; 2], address: u64) {
         self.len = 0;
         self.push(0);
         self.push(1);
@@ -284,7 +343,7 @@ impl Inner {
         self.block(block_of(address));
         let words = self.len as u64;
         // SAFETY: the words are mapped.
-        unsafe { (*self.words)[0] = words | race::RACE << 32 };
+        unsafe { (*self.words)[0] = words | kind << 32 };
     }
 
     fn side(&mut self, side: &Side<'_>) {
@@ -375,13 +434,13 @@ impl Inner {
 }
 
 /// What tells two pairs apart: never 0.
-fn key(earlier: &Side<'_>, later: &Side<'_>) -> u64 {
+fn key(kind: u64, [earlier, later]: [&Side<'_>; 2]) -> u64 {
     let of = |side: &Side<'_>| {
         let kind = side.access.mode as u64 | u64::from(side.access.atomic.is_some()) << 2;
         let way = side.pc ^ u64::from(side.node) << 36 ^ kind << 60;
         way.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29).wrapping_mul(0xbf58_476d_1ce4_e5b9)
     };
-    (of(earlier) ^ of(later).rotate_left(1)).max(1)
+    (of(earlier) ^ of(later).rotate_left(1) ^ (kind - race::RACE)).max(1)
 }
 
 /// The block that holds an address: a thread's storage or stack, a heap block or a mapping.

@@ -13,7 +13,8 @@
 //! Checked by a model checker in `tests/model.rs` and against a brute-force oracle in `tests/shadow.rs`.
 
 use super::word::{
-    self, ATOMIC, SEALED, conflict, covers, is_special, makes_up_for, outdoes, same_kind, slot, stands_for,
+    self, ATOMIC, SEALED, conflict, covers, is_freed, is_special, makes_up_for, outdoes, same_kind, slot,
+    stands_for,
 };
 use crate::sys::primitive::{AtomicU64, Ordering, fence_after_locked};
 
@@ -94,7 +95,8 @@ fn stale(set: &[AtomicU64]) -> Option<(usize, u64)> {
     words().find(|&(at, word)| word != 0 && !is_special(word) && stale(at, word))
 }
 
-/// Looks at all words but those of the own slot, and gives each that races with `mine` to `race`.
+/// Looks at all words but those of the own slot, and gives each that races with `mine` to `race`, and that of a [block's end](word::freed), ordered or
+/// not.
 pub(crate) fn look(
     set: &[AtomicU64],
     mine: u64,
@@ -110,6 +112,10 @@ pub(crate) fn look(
             return Err(Not::Sealed);
         }
         if slot(word) == slot(mine) {
+            continue;
+        }
+        if is_freed(word) {
+            race(word);
             continue;
         }
         for word in [word::later(word), word::earlier(word)] {
@@ -137,6 +143,9 @@ pub(crate) fn seal(set: &[AtomicU64], mut keep: impl FnMut(u64)) {
 
 /// Gives the accesses that a word stands for to `keep`.
 pub(crate) fn each(word: u64, keep: &mut impl FnMut(u64)) {
+    if is_freed(word) {
+        return keep(word);
+    }
     for word in [word::later(word), word::earlier(word)] {
         if word != 0 {
             keep(word);

@@ -198,6 +198,12 @@ const META_WORD: usize = 8;
 const HEAD: u64 = 1 << 63;
 const NODE_SHIFT: u32 = 32;
 const KIND_SHIFT: u32 = 56;
+const KIND: u64 = 0x3f;
+/// In the second word of a block that was freed and waits; below its kind is then, beside its size, where it was freed: a node.
+const WAITS: u64 = 1 << 62;
+const SMALL: u64 = (1 << FREED_SHIFT) - 1;
+const FREED_SHIFT: u32 = 20;
+const NODE: u64 = 0x7fff_ffff;
 
 fn meta(address: usize, make: bool) -> Option<*const Word> {
     let region = address >> REGION_LOG2;
@@ -247,7 +253,7 @@ pub(crate) unsafe fn note(noted: &Noted) {
             return;
         };
         (*second).store(noted.size as u64 | u64::from(noted.kind) << KIND_SHIFT, Ordering::Relaxed);
-        let who = u64::from(noted.node & 0x7fff_ffff) << NODE_SHIFT | u64::from(noted.thread);
+        let who = (u64::from(noted.node) & NODE) << NODE_SHIFT | u64::from(noted.thread);
         (*first).store(HEAD | who, Ordering::Release);
     }
 }
@@ -262,25 +268,64 @@ pub(crate) fn noted_at(address: usize) -> Option<Noted> {
         let (first, second) = (meta(address, false)?, meta(address + META_GRANULE, false)?);
         ((*first).load(Ordering::Acquire), (*second).load(Ordering::Relaxed))
     };
+    let sizes = if second & WAITS != 0 { SMALL } else { (1 << KIND_SHIFT) - 1 };
     (first & HEAD != 0 && second & HEAD == 0).then_some(Noted {
         address,
-        size: (second & ((1 << KIND_SHIFT) - 1)) as usize,
-        kind: (second >> KIND_SHIFT) as u32,
-        node: (first >> NODE_SHIFT) as u32 & 0x7fff_ffff,
+        size: (second & sizes) as usize,
+        kind: (second >> KIND_SHIFT & KIND) as u32,
+        node: (first >> NODE_SHIFT & NODE) as u32,
         thread: first as u32,
     })
+}
+
+/// The noted block that begins at an address, not a large one, was freed at `node` and waits before it has another life.
+pub(crate) fn waits(address: usize, node: u32) {
+    if let Some(second) = meta(address + META_GRANULE, false) {
+        // SAFETY: the word is mapped.
+        unsafe {
+            let kind_and_size = (*second).load(Ordering::Relaxed) & (KIND << KIND_SHIFT | SMALL);
+            let node = (u64::from(node) & NODE) << FREED_SHIFT;
+            (*second).store(kind_and_size | node | WAITS, Ordering::Release);
+        }
+    }
+}
+
+/// The block that begins at an address does not wait any more.
+pub(crate) fn waited(address: usize) {
+    if let Some(second) = meta(address + META_GRANULE, false) {
+        // SAFETY: the word is mapped.
+        unsafe {
+            let word = (*second).load(Ordering::Relaxed);
+            if word & WAITS != 0 {
+                (*second).store(word & (KIND << KIND_SHIFT | SMALL), Ordering::Release);
+            }
+        }
+    }
+}
+
+/// The block that holds an address, if it waits: its first byte, its size, and where it was freed.
+pub(super) fn waiting_around(address: usize, largest: usize) -> Option<(usize, usize, u32)> {
+    let Noted { address, size, .. } = noted_within(address, largest)?;
+    // SAFETY: the word is mapped.
+    let second = unsafe { (*meta(address + META_GRANULE, false)?).load(Ordering::Acquire) };
+    (second & WAITS != 0).then_some((address, size, (second >> FREED_SHIFT & NODE) as u32))
 }
 
 /// The block, live or freed, that holds an address. Looks back a long way: for reports.
 pub(crate) fn noted_around(address: usize) -> Option<Noted> {
     const FARTHEST: usize = 1 << 30;
+    noted_within(address, FARTHEST)
+}
+
+/// The block, live or freed, that holds an address and begins at most `farthest` bytes before it.
+fn noted_within(address: usize, farthest: usize) -> Option<Noted> {
     if address >> REGION_LOG2 >= REGIONS {
         // A lock that is known by a name, not by its place.
         return None;
     }
     let mut at = address & !(META_GRANULE - 1);
-    let stop = at.saturating_sub(FARTHEST);
-    while at > stop {
+    let stop = at.saturating_sub(farthest);
+    while at >= stop && at != 0 {
         if META[at >> REGION_LOG2].load(Ordering::Relaxed) == 0 {
             // Nothing was noted in the whole region.
             let start = at & !(REGION - 1);

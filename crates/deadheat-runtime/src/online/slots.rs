@@ -69,7 +69,7 @@ pub(crate) fn history(slot: u32) -> *mut History {
 }
 
 /// A slot for a thread that begins with the clock `known`: one that it knows whole, or a fresh one; and its first clock. The
-/// process ends if 65 534 threads run at once.
+/// process ends if 65 533 threads run at once.
 pub(crate) fn take(thread: *mut Thread, id: u32, known: &Clock) -> (u32, u64) {
     let (slot, clock) = locked(|| {
         // SAFETY: under the lock.
@@ -106,7 +106,7 @@ impl Inner {
             return (slot, last + 2);
         }
         if inner.count == LAST_SLOT {
-            crate::cold::fault(b"deadheat: more than 65533 threads at once; the program is stopped\n");
+            crate::cold::fault(b"deadheat: more than 65532 threads at once; the program is stopped\n");
         }
         inner.count += 1;
         (inner.count, 2)

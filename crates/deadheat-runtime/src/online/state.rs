@@ -72,6 +72,6 @@ pub(super) fn has_given_up() -> bool {
 
 /// Whether accesses may race.
 #[inline(always)]
-pub(super) fn looking() -> bool {
+pub(crate) fn looking() -> bool {
     STATE.load(Ordering::Relaxed) == LOOKING
 }

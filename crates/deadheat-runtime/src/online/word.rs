@@ -9,7 +9,8 @@
 //! slot. If they are plain, they are of one kind, one of the named bytes at `clock` and one of all others at `clock - earlier`: so the halves of a
 //! granule that a thread accesses at different moments need no word each. If they are atomic, the named bytes were read at `clock` and written
 //! at `clock - earlier`: so the load and the exchange by which threads mostly meet need no word each.
-//! The highest slot marks words that are none: [`SEALED`] and links to [blocks](super::block).
+//! The highest slot marks words that are none: [`SEALED`] and links to [blocks](super::block). The one below is nobody's, and no clock knows it: it
+//! marks the end of a life of a block that waits before it has another ([`freed`]).
 //! The rule is `deadheat_core::rule`'s; a test compares the two.
 
 /// Bytes that one cell stands for.
@@ -31,11 +32,12 @@ pub(crate) const BYTES: u64 = 0xff;
 const EPOCH: u64 = ATOMIC - 1 - BYTES;
 
 /// The largest slot.
-pub(crate) const LAST_SLOT: u32 = SPECIAL_SLOT - 1;
+pub(crate) const LAST_SLOT: u32 = FREED_SLOT - 1;
 /// The largest clock of a slot; its thread then moves to another.
 pub(crate) const LAST_CLOCK: u64 = (1 << (SLOT_SHIFT - CLOCK_SHIFT)) - 1;
 
 const SPECIAL_SLOT: u32 = 0xffff;
+const FREED_SLOT: u32 = SPECIAL_SLOT - 1;
 const SPECIAL: u64 = (SPECIAL_SLOT as u64) << SLOT_SHIFT;
 /// Somebody is replacing what was here; who meets it looks again.
 pub(crate) const SEALED: u64 = SPECIAL;
@@ -56,6 +58,29 @@ pub(crate) const fn slot(word: u64) -> u32 {
 pub(crate) const fn clock(word: u64) -> u64 {
     word >> CLOCK_SHIFT & LAST_CLOCK
 }
+
+/// The write `word` of all bytes by which a block's life ended, as whoever comes to it is to find it: it conflicts with every access, and nothing is
+/// ordered behind it. It is as a double word, so that no bytes need be named: where they were, and in the lower bits of what is earlier, is the slot.
+#[inline(always)]
+pub(crate) const fn freed(word: u64) -> u64 {
+    let slot = slot(word) as u64;
+    FREED | slot >> u8::BITS << EARLIER_SHIFT | word & CLOCK | slot & BYTES
+}
+
+/// The write that a word [of a block's end](freed) stands for.
+pub(crate) const fn of_freed(word: u64) -> u64 {
+    let slot = word >> EARLIER_SHIFT << u8::BITS & SPECIAL_SLOT as u64 | word & BYTES;
+    WRITE | slot << SLOT_SHIFT | word & CLOCK | BYTES
+}
+
+/// Whether the word is [of a block's end](freed).
+#[inline(always)]
+pub(crate) const fn is_freed(word: u64) -> bool {
+    slot(word) == FREED_SLOT
+}
+
+const FREED: u64 = 1 << 63 | WRITE | (FREED_SLOT as u64) << SLOT_SHIFT;
+const CLOCK: u64 = LAST_CLOCK << CLOCK_SHIFT;
 
 /// Whether the word is no access but a seal or a link.
 #[inline(always)]
@@ -94,7 +119,7 @@ pub(crate) const fn bytes(offset: usize, size: usize) -> u64 {
 
 /// Whether the word stands for two accesses.
 pub(crate) const fn is_double(word: u64) -> bool {
-    word & EARLIER != 0 && !is_special(word)
+    word & EARLIER != 0 && !is_special(word) && !is_freed(word)
 }
 
 /// The access, or the later one of a double word.

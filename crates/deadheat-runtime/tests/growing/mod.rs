@@ -97,6 +97,23 @@ impl Cell {
         entered
     }
 
+    /// Puts the mark of a block's end into the cell, as `online::freed` does; the words that race with it.
+    #[allow(dead_code, reason = "not for all who include this")]
+    pub(crate) fn end(&self, mine: u64, seen: &Knows) -> Vec<u64> {
+        if self.linked.load(Ordering::SeqCst) == 0 && pair::end(seen, &self.pair, mine) == Entered::Yes {
+            return Vec::new();
+        }
+        let races = self.enter(mine, seen);
+        let set = if self.linked.load(Ordering::SeqCst) == 0 { &self.pair[..] } else { &self.large[..] };
+        for place in set {
+            let word = place.load(Ordering::Relaxed);
+            if word != 0 && !word::is_special(word) && word::same_moment(word, mine) {
+                let _ = place.compare_exchange(word, word::freed(mine), Ordering::SeqCst, Ordering::Relaxed);
+            }
+        }
+        races
+    }
+
     fn grow(&self) {
         let first = self.pair[0].load(Ordering::Acquire);
         if word::is_special(first)

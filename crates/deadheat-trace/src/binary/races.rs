@@ -32,9 +32,10 @@ pub(super) fn races(bytes: &[u8], shared: &mut Shared<'_>, found: &mut Vec<Found
         let Some(record) = bytes.get(at..at + size) else {
             return Err(Wrong(at, "a race does not fit its block"));
         };
-        if head >> 32 == race::RACE {
+        let kind = head >> 32;
+        if kind == race::RACE || kind == race::USE_AFTER_FREE {
             let mut words = Words { record, start: at, at: WORD };
-            found.push(words.race(shared)?);
+            found.push(Found { ordered: kind == race::USE_AFTER_FREE, ..words.race(shared)? });
         }
         at += size;
     }
@@ -57,7 +58,7 @@ impl Words<'_> {
         let (later, of_later) = self.side(shared)?;
         let block = self.block(address, shared)?;
         let race = Race { earlier, later, address, block };
-        Ok(Found { race, times, sides: [of_earlier, of_later] })
+        Ok(Found { race, times, ordered: false, sides: [of_earlier, of_later] })
     }
 
     fn side(&mut self, shared: &mut Shared<'_>) -> Result<(Side, FoundSide), Wrong> {
@@ -163,7 +164,8 @@ pub(super) fn record(
     }
     maker.block(block.as_ref())?;
     let mut words = maker.words;
-    words[0] = words.len() as u64 | race::RACE << 32;
+    let kind = if found.ordered { race::USE_AFTER_FREE } else { race::RACE };
+    words[0] = words.len() as u64 | kind << 32;
     Ok(words.into_iter().flat_map(u64::to_le_bytes).collect())
 }
 

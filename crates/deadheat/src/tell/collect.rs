@@ -21,6 +21,7 @@ const MOST_STACKS: u32 = 64;
 type Way = (PlaceId, u8, bool, Via);
 
 /// A race that was kept.
+#[derive(Clone)]
 pub(crate) struct Kept {
     /// The first of its kind.
     pub(crate) race: Race,
@@ -64,6 +65,13 @@ impl Collector {
     /// What is wrong and no race, in the order in which it was found.
     pub(crate) fn findings(&self) -> &[finding::Kept] {
         &self.findings
+    }
+
+    /// Takes what is wrong and no race.
+    pub(crate) fn keep(&mut self, finding: finding::Kept) {
+        if self.findings.len() < MOST_KEPT {
+            self.findings.push(finding);
+        }
     }
 
     /// How many were seen of which not even the kind is kept.
@@ -115,27 +123,25 @@ fn rank(side: &Side) -> (PlaceId, StackId, u8, bool, u8) {
 
 impl RaceSink for Collector {
     fn race(&mut self, race: &Race, locks: &dyn LockSets) {
-        let held = |side: &Side| {
-            let of = |held: &deadheat_core::race::HeldLock| Held {
-                lock: held.lock,
-                mode: held.mode,
-                block: locks.block(held.lock),
-            };
-            locks.locks(side.locks).iter().map(of).collect()
-        };
-        self.take(race, 1, || Kept {
-            race: *race,
-            locks: [held(&race.earlier), held(&race.later)],
-            forgotten: [None; 2],
-            count: 1,
-        });
+        self.take(race, 1, || once(race, locks));
     }
 
     fn finding(&mut self, finding: &Finding<'_>) {
-        if self.findings.len() < MOST_KEPT {
-            self.findings.push(finding.into());
-        }
+        self.keep(finding.into());
     }
+}
+
+/// A race, seen once.
+pub(super) fn once(race: &Race, locks: &dyn LockSets) -> Kept {
+    let held = |side: &Side| {
+        let of = |held: &deadheat_core::race::HeldLock| Held {
+            lock: held.lock,
+            mode: held.mode,
+            block: locks.block(held.lock),
+        };
+        locks.locks(side.locks).iter().map(of).collect()
+    };
+    Kept { race: *race, locks: [held(&race.earlier), held(&race.later)], forgotten: [None; 2], count: 1 }
 }
 
 #[cfg(test)]

@@ -3,9 +3,11 @@
 use deadheat_core::event::{Fault, LockMode as CoreLockMode};
 use deadheat_core::finding::{Finding as CoreFinding, Nesting, Step as CoreStep};
 use deadheat_core::ids::ThreadId;
-use deadheat_report::model::{ASKED, Finding, Grade, Hex, LOCK_ORDER, Step, TOOK};
+use deadheat_report::model::{
+    ASKED, Finding, Grade, Hex, LOCK_ORDER, Operation, Race, Step, TOOK, USE_AFTER_FREE,
+};
 
-use super::collect::Held;
+use super::collect::{self, Held};
 use super::resolve::Resolver;
 
 /// Something wrong that was kept.
@@ -29,6 +31,8 @@ pub(crate) enum Kept {
         /// Its requests.
         cycle: Vec<Nesting>,
     },
+    /// A block that was used behind its end.
+    UseAfterFree(Box<collect::Kept>),
 }
 
 impl From<&CoreFinding<'_>> for Kept {
@@ -36,6 +40,9 @@ impl From<&CoreFinding<'_>> for Kept {
         match *finding {
             CoreFinding::Fault { fault, object, step, took } => Kept::Fault { fault, object, step, took },
             CoreFinding::LockOrder { possible, cycle } => Kept::LockOrder { possible, cycle: cycle.to_vec() },
+            CoreFinding::UseAfterFree { used, locks } => {
+                Kept::UseAfterFree(Box::new(collect::once(used, locks)))
+            }
         }
     }
 }
@@ -63,6 +70,32 @@ impl Resolver<'_> {
         match kept {
             Kept::Fault { fault, object, step, took } => self.fault(*fault, *object, step, took.as_ref()),
             Kept::LockOrder { possible, cycle } => self.lock_order(*possible, cycle),
+            Kept::UseAfterFree(kept) => self.use_after_free(kept),
+        }
+    }
+
+    fn use_after_free(&mut self, kept: &collect::Kept) -> Finding {
+        let Race { accesses, threads, location, count, .. } = self.race(kept);
+        let [end, user] = &accesses;
+        let freed =
+            if end.thread == user.thread { "it freed".to_owned() } else { format!("`{}` freed", end.thread) };
+        let what = match user.op {
+            Operation::Free => "frees",
+            Operation::Read => "reads",
+            Operation::Write | Operation::ReadWrite => "writes to",
+        };
+        let again = if user.op == Operation::Free { " already" } else { " before" };
+        Finding {
+            kind: USE_AFTER_FREE.to_owned(),
+            grade: Some(Grade::Observed),
+            message: format!("`{}` {what} a block that {freed}{again}", user.thread),
+            count,
+            thread: user.thread.clone(),
+            frames: user.frames.clone(),
+            accesses: Some(Box::new(accesses)),
+            location,
+            threads,
+            ..Finding::default()
         }
     }
 

@@ -7,7 +7,7 @@ use deadheat_trace::{Found, FoundLock, FoundSide, Trace};
 
 use super::collect::{Collector, Held, Kept};
 use super::owner::Owners;
-use super::{Judged, Judging, resolve};
+use super::{Judged, Judging, finding, resolve};
 use crate::exit::Failure;
 
 /// The analysis that finds the races while a program runs.
@@ -40,6 +40,10 @@ pub(super) fn judge(
     let driven = trace.drive(|event| detector.step(event, &mut findings));
     detector.finish(&mut findings);
     for found in trace.found() {
+        if found.ordered {
+            findings.keep(finding::Kept::UseAfterFree(Box::new(kept(found))));
+            continue;
+        }
         collector.take(&found.race, found.times, || kept(found));
     }
     let mut judged =

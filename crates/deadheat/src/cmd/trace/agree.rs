@@ -52,7 +52,8 @@ pub(super) fn run(args: &Args, common: &Common) -> Result<Exit, Failure> {
         let reason = reason(&trace);
         let (excused, differences): (Vec<_>, Vec<_>) =
             differences.into_iter().partition(|difference| reason.is_some() && !difference.online);
-        let (online, offline) = (trace.found().len(), offline.pairs.kept.len());
+        let (online, offline) =
+            (trace.found().iter().filter(|found| !found.ordered).count(), offline.pairs.kept.len());
         let mut text = format!(
             "{}: {} pairs of places found while it ran, {} unordered in the recording: ",
             path.display(),
@@ -186,7 +187,7 @@ impl Offline {
     fn differences(&self, found: &[Found]) -> Vec<Difference> {
         let mut differences = Vec::new();
         let (mut known, mut at) = (HashSet::new(), Bytes::default());
-        for found in found {
+        for found in found.iter().filter(|found| !found.ordered) {
             let race = &found.race;
             known.insert(pair(race));
             at.add(bytes(race));
@@ -301,7 +302,7 @@ mod tests {
             offline.pairs.race(race, &NoLocks);
         }
         let side = FoundSide { remembered: true, clock: 1, locks: Vec::new() };
-        let of = |&race: &Race| Found { race, times: 1, sides: [side.clone(), side.clone()] };
+        let of = |&race: &Race| Found { race, times: 1, ordered: false, sides: [side.clone(), side.clone()] };
         let differences = offline.differences(&found.iter().map(of).collect::<Vec<_>>());
         let online = differences.iter().filter(|difference| difference.online).count();
         (online, differences.len() - online)

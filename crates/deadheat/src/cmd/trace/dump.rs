@@ -100,7 +100,8 @@ fn takes_part(args: &Args, found: &Found, tables: &Tables) -> bool {
 }
 
 fn race(found: &Found, tables: &Tables, stacks: bool, line: &mut String) {
-    let _ = write!(line, "race {:#x}", found.race.address);
+    let what = if found.ordered { "use-after-free" } else { "race" };
+    let _ = write!(line, "{what} {:#x}", found.race.address);
     if found.times > 1 {
         let _ = write!(line, " x{}", found.times);
     }

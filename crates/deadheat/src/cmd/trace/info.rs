@@ -61,7 +61,7 @@ pub(crate) fn run(args: &Args, common: &Common) -> Result<Exit, Failure> {
     }
     amounts(trace.summary(), read.is_err(), &mut text);
     if let Some(run) = trace.run().filter(|run| run.detected) {
-        found(run, trace.found().len(), &mut text);
+        found(run, trace.found().iter().filter(|found| !found.ordered).count(), &mut text);
     }
     if !trace.run().is_some_and(|run| run.detected && !run.recorded) {
         accesses(trace.summary(), &mut text);

@@ -1,0 +1,178 @@
+//! The ends of blocks' lives, and who comes behind them.
+//!
+//! A block that waits before it has another life (`intercept/heap`) has a [mark](word::freed) in each cell: the write by which its life ended, in
+//! the slot of nobody. No clock knows that slot, so whoever comes there leaves the common ways by itself. Where the access is not
+//! ordered behind the end, the two race, as without a mark. Where it is, and the block still waits, it is a use after free.
+//!
+//! Invariant: a mark says all that the write says; who meets it puts the write in its place, so that each cell is told of once.
+
+use core::sync::atomic::{Ordering, compiler_fence};
+
+use deadheat_core::access::{Access, Mode, Via};
+use deadheat_core::event::BlockKind;
+
+use super::eye::Eye;
+use super::pair::{self, Entered};
+use super::report::Mine;
+use super::set::Seen;
+use super::shadow::{self, Cell};
+use super::word::{self, BYTES, GRANULE, WRITE};
+use super::{AT_ONCE, JUDGING, block, judge, judge_part, looking, quick, tree};
+use crate::hot::thread::Thread;
+use crate::intercept::LARGEST_WAITING;
+
+/// A block's life ends: a write to all its bytes.
+///
+/// # Safety
+/// `thread` is the calling thread's.
+pub(super) unsafe fn died(thread: *mut Thread, pc: usize, what: (u64, u64, BlockKind)) {
+    let (address, size, kind) = what;
+    let noted = shadow::noted_at(address as usize).map_or(0, |noted| noted.size as u64);
+    let size = if size == 0 { noted } else { size };
+    if size == 0 {
+        return;
+    }
+    let access = Access { address, size, mode: Mode::Write, atomic: None, via: Via::Free };
+    // SAFETY: the calling thread's own state.
+    unsafe {
+        if kind == BlockKind::Heap && (*thread).freed.keeps(address) && size <= LARGEST_WAITING as u64 {
+            end(thread, &access, pc as u64);
+        } else if kind == BlockKind::Mapping || size >= shadow::LARGE as u64 {
+            shadow::touched(address as usize, size as usize, |start, size| {
+                judge_part(thread, &access, (start, start + size), pc as u64);
+            });
+        } else {
+            judge(thread, &access, pc as u64);
+        }
+        // The next file with a descriptor's number may be opened unseen.
+        if !matches!(kind, BlockKind::Mapping | BlockKind::Descriptor) {
+            return;
+        }
+        let outer = (*thread).busy;
+        (*thread).busy = outer.max(JUDGING);
+        compiler_fence(Ordering::SeqCst);
+        shadow::clear(address as usize, size as usize, true, &mut (*thread).eye.blocks);
+        compiler_fence(Ordering::SeqCst);
+        (*thread).busy = outer;
+        super::ordering(thread, Eye::end_moment);
+    }
+}
+
+/// The life of a block that waits ends.
+///
+/// # Safety
+/// `thread` is the calling thread's, and in no other hook.
+unsafe fn end(thread: *mut Thread, access: &Access, pc: u64) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        if (*thread).ignore_writes != 0 || (*thread).eye.slot == 0 || !looking() {
+            return;
+        }
+        (*thread).busy = JUDGING;
+        compiler_fence(Ordering::SeqCst);
+        shadow::waits(access.address as usize, tree::child(Eye::node(thread), pc));
+        let mine = (*thread).eye.moment() | WRITE | BYTES;
+        let mut noted = false;
+        let mut note = || {
+            if !noted {
+                noted = true;
+                Eye::note(thread, access, pc);
+            }
+        };
+        let what = || (*access, pc);
+        // What an allocator gives nobody else a part of is the block's.
+        let mut left = (access.size as usize).div_ceil(GRANULE);
+        let mut at = access.address as usize;
+        while left != 0 {
+            let cells = shadow::cells(at, left.min(AT_ONCE));
+            if cells.is_empty() {
+                break;
+            }
+            for (cell, granule) in cells.iter().zip((at..).step_by(GRANULE)) {
+                let entered = pair::end(&quick::past_of(thread), cell, mine);
+                if entered == Entered::Yes {
+                    continue;
+                }
+                super::enter(thread, (cell, granule), (mine, true), entered, (&mut note, &what));
+                mark(cell, mine);
+            }
+            note();
+            (at, left) = (at + cells.len() * GRANULE, left - cells.len());
+        }
+        compiler_fence(Ordering::SeqCst);
+        (*thread).busy = 0;
+    }
+}
+
+/// Marks a cell that has the write `mine`, which was judged.
+///
+/// # Safety
+/// The calling thread is busy.
+unsafe fn mark(cell: &Cell, mine: u64) {
+    // SAFETY: the caller's promise.
+    let Some(set) = (unsafe { block::set_of(cell, true) }) else { return };
+    // Who frees it shall not find its own accesses of this moment there.
+    replace(set, |word| word::same_moment(word, mine), word::freed(mine));
+    if set.len() > cell.len() {
+        // Beside the link is a copy of a word.
+        cell[1].store(0, Ordering::Relaxed);
+    }
+}
+
+/// Puts `new` in the place of words.
+fn replace(set: &[crate::sys::primitive::AtomicU64], which: impl Fn(u64) -> bool, new: u64) {
+    for place in set {
+        let word = place.load(Ordering::Relaxed);
+        if word != 0 && !word::is_special(word) && which(word) {
+            // What changes meanwhile sees what it replaces.
+            let _ = place.compare_exchange(word, new, Ordering::SeqCst, Ordering::Relaxed);
+        }
+    }
+}
+
+/// A block that waits.
+pub(super) struct Waiting {
+    /// Its first byte and its size.
+    pub(super) block: (usize, usize),
+    /// Where it was freed: a node, whose innermost call is the place.
+    pub(super) node: u32,
+}
+
+/// What an access that met a mark is to be told with.
+pub(super) enum Met {
+    /// It may race with this word.
+    Word(u64),
+    /// It uses a block behind its end, which is this word.
+    Use(u64, Waiting),
+    /// Nothing: the block may have another life, of which it is.
+    Nothing,
+}
+
+/// The access `mine` of the calling thread met the mark `freed` in its cell.
+///
+/// # Safety
+/// `thread` is the calling thread's, and busy.
+pub(super) unsafe fn met(thread: *mut Thread, mine: &Mine<'_>, freed: u64, at: u64) -> Met {
+    let end = word::of_freed(freed);
+    // SAFETY: the caller's promise.
+    let (set, ordered) = unsafe {
+        let set = shadow::cell(mine.granule as usize).and_then(|cell| block::set_of(cell, false));
+        (set, quick::past_of(thread).ordered(end))
+    };
+    if let Some(set) = set {
+        replace(set, |word| word == freed, end);
+    }
+    if !ordered {
+        return Met::Word(end);
+    }
+    match shadow::waiting_around(at as usize, LARGEST_WAITING) {
+        Some((address, size, node)) => Met::Use(end, Waiting { block: (address, size), node }),
+        None => Met::Nothing,
+    }
+}
+
+/// The access by which the life of a block that waits ended.
+pub(super) fn last(waiting: &Waiting) -> Access {
+    let (address, size) = waiting.block;
+    Access { address: address as u64, size: size as u64, mode: Mode::Write, atomic: None, via: Via::Free }
+}
