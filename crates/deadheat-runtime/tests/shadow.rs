@@ -340,6 +340,45 @@ fn an_end_is_met_by_whoever_comes_behind_it() {
     assert!(met > RUNS as usize / 4 && raced > RUNS as usize, "{met} met an end, {raced} raced");
 }
 
+/// A look over neighbouring cells stops at the first one to which the access is new.
+#[test]
+fn a_range_is_new_from_the_first_cell_that_does_not_show_it() {
+    fn check<const WRITES: bool>(random: &mut Random) -> usize {
+        let kind = if WRITES { WRITE } else { 0 };
+        let moment = word::moment(1, 4);
+        let mut any = || match random.below(8) {
+            0 => 0,
+            1 => word::moment(1 + random.below(2) as u32, 3 + random.below(2)) | WRITE,
+            2 => word::only(moment, random.below(256)) | kind,
+            3 => word::with(word::moment(1, 2) | kind, word::only(moment, 0x0f) | kind),
+            4 => moment | ATOMIC | kind,
+            _ => moment | kind,
+        };
+        let words: [[u64; 2]; 4] = std::array::from_fn(|_| [any(), any()]);
+        let cells = words.map(|cell| cell.map(AtomicU64::new));
+        let cells = &cells[..1 + random.below(4) as usize];
+        let ends = (0xff << random.below(8), 0xff >> random.below(8));
+        let bytes = |at: usize| {
+            let head = if at == 0 { ends.0 } else { BYTES };
+            head & if at + 1 == cells.len() { ends.1 } else { BYTES } & BYTES
+        };
+        let shows = |at: usize| {
+            let mine = word::only(moment, bytes(at)) | kind;
+            words[at].iter().any(|&word| word::stands_for(word::later(word), mine))
+        };
+        let expected = (0..cells.len()).find(|&at| !shows(at));
+        assert_eq!(pair::first_new::<WRITES>(cells, moment, ends), expected, "{words:x?} {ends:x?}");
+        for cell in words {
+            let here = cell.iter().any(|&word| word::stands_for(word::later(word), moment | kind));
+            assert_eq!(pair::is_here::<WRITES>(cell, moment), here, "{cell:x?}");
+        }
+        expected.unwrap_or(0)
+    }
+    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    let far: usize = (0..20_000).map(|_| check::<true>(&mut random) + check::<false>(&mut random)).sum();
+    assert!(far > 10_000, "{far} cells were gone over");
+}
+
 /// The words' rules are those of the one race rule.
 #[test]
 fn conflicts_are_those_of_the_rule() {

@@ -5,7 +5,7 @@
 
 use core::ffi::{c_int, c_void};
 
-use super::touch::{compared, reads, writes};
+use super::touch::{compared, copies, reads, writes};
 use crate::cold::start;
 
 type Copy = unsafe extern "C" fn(*mut c_void, *const c_void, usize) -> *mut c_void;
@@ -19,8 +19,7 @@ intercept! {
         // SAFETY: passed on, or done as the caller asks.
         unsafe {
             if start::recording() {
-                reads::<u8>(pc, from.cast(), len);
-                writes::<u8>(pc, to.cast(), len);
+                copies(pc, to, from, len);
             } else if !start::started() {
                 core::ptr::copy_nonoverlapping::<u8>(from.cast(), to.cast(), len);
                 return to;
@@ -36,8 +35,7 @@ intercept! {
         // SAFETY: passed on, or done as the caller asks.
         unsafe {
             if start::recording() {
-                reads::<u8>(pc, from.cast(), len);
-                writes::<u8>(pc, to.cast(), len);
+                copies(pc, to, from, len);
             } else if !start::started() {
                 core::ptr::copy::<u8>(from.cast(), to.cast(), len);
                 return to;
@@ -112,8 +110,7 @@ macro_rules! fortified_copy {
             fn $export / $inner(to: *mut c_void, from: *const c_void, len: usize, room: usize) -> *mut c_void; pc {
                 type Real = unsafe extern "C" fn(*mut c_void, *const c_void, usize, usize) -> *mut c_void;
                 if start::recording() && len <= room {
-                    reads::<u8>(pc, from.cast(), len);
-                    writes::<u8>(pc, to.cast(), len);
+                    copies(pc, to, from, len);
                 }
                 // SAFETY: passed on.
                 unsafe { real!($name, Real)(to, from, len, room) }
@@ -145,8 +142,7 @@ macro_rules! copy_of_end {
         intercept! {
             fn $export / $inner(to: *mut c_void, from: *const c_void, len: usize) -> *mut c_void; pc {
                 if start::recording() {
-                    reads::<u8>(pc, from.cast(), len);
-                    writes::<u8>(pc, to.cast(), len);
+                    copies(pc, to, from, len);
                 }
                 // SAFETY: passed on.
                 unsafe { real!($name, Copy)(to, from, len) }

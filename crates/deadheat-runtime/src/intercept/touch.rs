@@ -30,7 +30,8 @@ fn behind_program() {}
 #[inline(always)]
 fn touch(pc: usize, address: usize, len: usize, mode: Mode, via: Via) {
     if online::only() {
-        if from_program(pc)
+        if online::looking()
+            && from_program(pc)
             && let Some(thread) = thread::current()
         {
             // SAFETY: `current` gives the calling thread's own state.
@@ -68,6 +69,24 @@ pub(crate) fn reads<T>(pc: usize, from: *const T, count: usize) {
 #[inline(always)]
 pub(crate) fn writes<T>(pc: usize, to: *const T, count: usize) {
     touch(pc, to as usize, count.wrapping_mul(size_of::<T>()), Mode::Write, Via::MemoryFunction);
+}
+
+/// Records that a memory function reads as many bytes as it writes elsewhere.
+#[inline(always)]
+pub(crate) fn copies(pc: usize, to: *const c_void, from: *const c_void, len: usize) {
+    if !online::only() {
+        reads::<u8>(pc, from.cast(), len);
+        writes::<u8>(pc, to.cast(), len);
+    } else if online::looking()
+        && from_program(pc)
+        && let Some(thread) = thread::current()
+    {
+        // SAFETY: `current` gives the calling thread's own state.
+        unsafe {
+            online::range(thread, pc, (from as usize, len), Mode::Read, Via::MemoryFunction);
+            online::range(thread, pc, (to as usize, len), Mode::Write, Via::MemoryFunction);
+        }
+    }
 }
 
 /// Records that a lock or the like is used as the thing in memory that it is. What happens to its bytes inside of the

@@ -73,7 +73,13 @@ pub(crate) unsafe fn look<const KIND: u16>(address: usize, pc: usize) {
             quick::access::<KIND>(address, pc);
         } else if !within || base == 0 {
             quick::on_odd_access::<KIND>(address, pc);
-        } else if quick::first_new(mine | if writes { WRITE } else { 0 }, address, size).is_some() {
+        } else if if writes {
+            quick::first_new::<true>(mine, address, size)
+        } else {
+            quick::first_new::<false>(mine, address, size)
+        }
+        .is_some()
+        {
             let bytes = ((1 << size) - 1) << offset;
             let cell = base.wrapping_add(2 * (address - offset)) as *const shadow::Cell;
             quick::on_access::<KIND>(address, pc, bytes, cell);

@@ -7,8 +7,9 @@
 
 use super::set::Seen;
 use super::word::{
-    ATOMIC, EARLIER, WRITE, conflict, covers, freed, is_earlier, is_own_plain, is_special, joins,
-    makes_up_for, outdoes, same_kind, same_moment, same_slot_and_kind, slot, stands_for, with, with_plain,
+    ATOMIC, BYTES, EARLIER, EARLIER_SHIFT, WRITE, WRITE_BIT, conflict, covers, freed, is_earlier,
+    is_own_plain, is_special, joins, makes_up_for, outdoes, same_kind, same_moment, same_slot_and_kind, slot,
+    stands_for, with, with_plain,
 };
 use crate::sys::primitive::{AtomicU64, Ordering, fence_after_locked};
 
@@ -31,6 +32,44 @@ pub(crate) enum Entered {
 #[inline(always)]
 pub(crate) fn words(cell: &[AtomicU64; 2]) -> [u64; 2] {
     [cell[0].load(Ordering::Acquire), cell[1].load(Ordering::Acquire)]
+}
+
+/// Whether a plain access of the moment `mine`, as far as that has bytes, is nothing new to a cell with these words. For a read it does not
+/// matter whether a word writes, and for none what is earlier.
+#[inline(always)]
+pub(crate) fn is_here<const WRITES: bool>(words: [u64; 2], mine: u64) -> bool {
+    is_here_in::<WRITES>(words, if WRITES { mine | WRITE } else { mine }, !0)
+}
+
+/// As there, where of the words no more than `compared` matters.
+#[inline(always)]
+fn is_here_in<const WRITES: bool>([one, other]: [u64; 2], mine: u64, compared: u64) -> bool {
+    let unlike = const { u64::BITS - if WRITES { EARLIER_SHIFT } else { WRITE_BIT } };
+    ((one ^ mine) & compared) << unlike == 0 || ((other ^ mine) & compared) << unlike == 0
+}
+
+/// The first of neighbouring cells to which a plain access of the moment `mine`, the word of a read of all bytes, may be new. `ends`: which
+/// bytes of the first cell and of the last it has.
+#[inline(always)]
+pub(crate) fn first_new<const WRITES: bool>(
+    cells: &[[AtomicU64; 2]],
+    mine: u64,
+    (head, tail): (u64, u64),
+) -> Option<usize> {
+    let mine = if WRITES { mine | WRITE } else { mine };
+    let new =
+        |cell: &[AtomicU64; 2], bytes: u64| !is_here_in::<WRITES>(words(cell), mine, !BYTES | bytes & BYTES);
+    let (last, before) = cells.split_last()?;
+    let Some((first, between)) = before.split_first() else {
+        return new(last, head & tail).then_some(0);
+    };
+    if new(first, head) {
+        return Some(0);
+    }
+    if let Some(at) = between.iter().position(|cell| new(cell, BYTES)) {
+        return Some(at + 1);
+    }
+    new(last, tail).then_some(before.len())
 }
 
 /// Publishes a plain access in the place of the slot's own of the same kind and bytes, if the slot's alone is in the cell: what a

@@ -15,7 +15,7 @@ use super::object;
 use super::pair::{self, Entered};
 use super::set::Seen;
 use super::shadow::{self, Cell, LAST_GRANULE, REGION_LOG2, REGIONS};
-use super::word::{self, ATOMIC, BYTES, EARLIER, EARLIER_SHIFT, GRANULE, WRITE, WRITE_BIT};
+use super::word::{self, ATOMIC, BYTES, EARLIER, GRANULE, WRITE};
 use super::{JUDGING, judge};
 use crate::hot::thread::{self, Thread, UNWATCHED};
 use crate::sys;
@@ -94,12 +94,14 @@ unsafe fn word_of<const KIND: u16>(thread: *mut Thread, bytes: u64) -> u64 {
     (if part { word::only(mine, bytes & BYTES) } else { mine }) | kind
 }
 
-/// Whether a plain access of all bytes of a cell is nothing new to it; its own words alone are looked at.
+/// Whether a plain access of all bytes of a cell is nothing new to it, which has these words.
 #[inline(always)]
 fn is_here<const KIND: u16>(words: [u64; 2], mine: u64) -> bool {
-    // For a read it does not matter whether the word writes, and for none what is earlier.
-    let unlike = const { u64::BITS - if Kind(KIND).plain_writes() { EARLIER_SHIFT } else { WRITE_BIT } };
-    words.iter().any(|word| (word ^ mine) << unlike == 0)
+    if const { Kind(KIND).plain_writes() } {
+        pair::is_here::<true>(words, mine)
+    } else {
+        pair::is_here::<false>(words, mine)
+    }
 }
 
 /// As [`on_access`] of whole cells, where the first has more than [`pair::renew`] deals with: mostly what other threads did before.
@@ -230,8 +232,13 @@ pub(crate) unsafe extern "C" fn on_odd_access<const KIND: u16>(address: usize, p
         if word <= UNWATCHED || (*thread).busy | (*thread).internal != 0 {
             return on_other_access::<KIND>(address, pc);
         }
-        let mine = (*thread).eye.mine | if writes { WRITE } else { 0 };
-        if first_new(mine, address, size).is_none() {
+        let mine = (*thread).eye.mine;
+        let new = if writes {
+            first_new::<true>(mine, address, size)
+        } else {
+            first_new::<false>(mine, address, size)
+        };
+        if new.is_none() {
             return;
         }
         if (*thread).top != (*thread).clean && !tell_context() {
@@ -319,8 +326,49 @@ unsafe extern "C" fn on_access_in_general<const KIND: u16>(address: usize, pc: u
 ///
 /// # Safety
 /// `thread` is the calling thread's.
-#[inline]
+#[inline(always)]
 pub(crate) unsafe fn range(
+    thread: *mut Thread,
+    pc: usize,
+    (address, size): (usize, usize),
+    mode: Mode,
+    via: Via,
+) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let mine = (*thread).eye.mine;
+        let known = if mode.writes() {
+            is_known_whole::<true>(mine, address, size)
+        } else {
+            is_known_whole::<false>(mine, address, size)
+        };
+        if !known {
+            range_in_general(thread, pc, (address, size), mode, via);
+        }
+    }
+}
+
+/// Whether an access to whole cells is nothing new to any of them, as far as it shows at once.
+#[inline(always)]
+fn is_known_whole<const WRITES: bool>(mine: u64, address: usize, size: usize) -> bool {
+    let region = address >> REGION_LOG2;
+    let end = address.wrapping_add(size);
+    if (address | size) % GRANULE != 0 || region >= REGIONS || end.wrapping_sub(1) >> REGION_LOG2 != region {
+        return false;
+    }
+    let base = shadow::CELLS[region].load(Ordering::Relaxed);
+    // SAFETY: the region's cells are mapped.
+    base != 0
+        && unsafe {
+            let first = base.wrapping_add(address * 2) as *const Cell;
+            let cells = core::slice::from_raw_parts(first, size / GRANULE);
+            cells.iter().all(|cell| pair::is_here::<WRITES>(pair::words(cell), mine))
+        }
+}
+
+/// As [`range`].
+#[inline(never)]
+unsafe fn range_in_general(
     thread: *mut Thread,
     pc: usize,
     (address, size): (usize, usize),
@@ -332,8 +380,13 @@ pub(crate) unsafe fn range(
     }
     // SAFETY: the caller's promise.
     unsafe {
-        let mine = (*thread).eye.mine | if mode.writes() { WRITE } else { 0 };
-        if let Some(from) = first_new(mine, address, size) {
+        let mine = (*thread).eye.mine;
+        let new = if mode.writes() {
+            first_new::<true>(mine, address, size)
+        } else {
+            first_new::<false>(mine, address, size)
+        };
+        if let Some(from) = new {
             range_from(thread, pc, (from, address, size), mode, via);
         }
     }
@@ -434,37 +487,24 @@ pub(super) unsafe fn past_of<'a>(thread: *mut Thread) -> Past<'a> {
     unsafe { Past { slot: (*thread).eye.slot, clock: &(*thread).eye.clock } }
 }
 
-/// The first byte of a range in whose cell an access of the moment of which `mine` is the word (for all bytes) may be
+/// The first byte of a range in whose cell an access of the moment `mine` (the word of a read of all bytes) may be
 /// new. Looks at the cells' own words alone.
 #[inline(always)]
-pub(super) fn first_new(mine: u64, address: usize, size: usize) -> Option<usize> {
-    let kind = if mine & WRITE != 0 { !EARLIER } else { !(WRITE | EARLIER) };
+pub(super) fn first_new<const WRITES: bool>(mine: u64, address: usize, size: usize) -> Option<usize> {
     let last = address.wrapping_add(size).wrapping_sub(1);
-    if address >> REGION_LOG2 != last >> REGION_LOG2 || address >> REGION_LOG2 >= REGIONS || size == 0 {
+    if (address ^ last) >> REGION_LOG2 != 0 || address >> REGION_LOG2 >= REGIONS || size == 0 {
         return Some(address);
     }
     let base = shadow::CELLS[address >> REGION_LOG2].load(Ordering::Relaxed);
     if base == 0 {
         return Some(address);
     }
-    let mut granule = address & !(GRANULE - 1);
-    let mut compared = kind & (!BYTES | BYTES << (address - granule) & BYTES);
-    loop {
-        let rest = last - granule;
-        if rest < GRANULE - 1 {
-            compared &= !BYTES | BYTES >> (GRANULE - 1 - rest);
-        }
-        // SAFETY: the region's cells are mapped.
-        let [one, other] = unsafe { &*(base.wrapping_add(granule * 2) as *const Cell) };
-        if (one.load(Ordering::Relaxed) ^ mine) & compared != 0
-            && (other.load(Ordering::Relaxed) ^ mine) & compared != 0
-        {
-            return Some(granule.max(address));
-        }
-        if rest < GRANULE {
-            return None;
-        }
-        granule += GRANULE;
-        compared = kind;
-    }
+    let granule = address & !(GRANULE - 1);
+    // SAFETY: the region's cells are mapped.
+    let cells = unsafe {
+        let first = base.wrapping_add(granule * 2) as *const Cell;
+        core::slice::from_raw_parts(first, (last - granule) / GRANULE + 1)
+    };
+    let ends = (BYTES << (address % GRANULE), BYTES >> (GRANULE - 1 - last % GRANULE));
+    pair::first_new::<WRITES>(cells, mine, ends).map(|at| address.max(granule + at * GRANULE))
 }
