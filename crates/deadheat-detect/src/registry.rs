@@ -43,10 +43,12 @@ pub const ANALYSES: &[Analysis] = &[
     },
     Analysis {
         name: "findings",
-        doc: "What is wrong and no race: misused locks, lock orders that can deadlock, leaked threads, unsafe handlers",
+        doc: "What is wrong and no race: misused locks, lock orders that can deadlock, leaked threads, the use of freed blocks, \
+              unsafe handlers",
         paper: "Goodlock (Havelund, SPIN 2000; Bensalem and Havelund, PADTAD 2005) for lock orders",
         promise: "Each fault that a hook saw is told. A cycle of locks is told if no lock guards it, and as possible only if \
-                  different threads ask for its locks and forks and joins do not order their requests.",
+                  different threads ask for its locks and forks and joins do not order their requests. The use of a freed \
+                  block is told if it is ordered behind the free, the block is small, and nothing else was there since.",
         new: |_| Box::new(Findings::default()),
     },
 ];
