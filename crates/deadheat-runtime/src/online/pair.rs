@@ -41,6 +41,13 @@ pub(crate) fn is_here<const WRITES: bool>(words: [u64; 2], mine: u64) -> bool {
     is_here_in::<WRITES>(words, if WRITES { mine | WRITE } else { mine }, !0)
 }
 
+/// Whether a word shows the access `mine`, which is plain.
+#[inline(always)]
+pub(crate) fn shows<const WRITES: bool>(word: u64, mine: u64) -> bool {
+    let unlike = const { u64::BITS - if WRITES { EARLIER_SHIFT } else { WRITE_BIT } };
+    ((word ^ mine) & (mine | !BYTES)) << unlike == 0
+}
+
 /// As there, where of the words no more than `compared` matters.
 #[inline(always)]
 fn is_here_in<const WRITES: bool>([one, other]: [u64; 2], mine: u64, compared: u64) -> bool {

@@ -16,7 +16,7 @@ use super::pair::{self, Entered};
 use super::set::Seen;
 use super::shadow::{self, Cell, LAST_GRANULE, REGION_LOG2, REGIONS};
 use super::word::{self, ATOMIC, BYTES, EARLIER, GRANULE, WRITE};
-use super::{JUDGING, judge};
+use super::{JUDGING, block, judge};
 use crate::hot::thread::{self, Thread, UNWATCHED};
 use crate::sys;
 
@@ -40,6 +40,9 @@ pub(crate) unsafe extern "C" fn on_access<const KIND: u16>(
         // What is to be ignored, and a handler that interrupts a hook, go the other way.
         if word <= UNWATCHED || (*thread).busy | (*thread).internal != 0 {
             return on_other_access::<KIND>(address, pc);
+        }
+        if word::is_special((*cell)[0].load(Ordering::Relaxed)) {
+            return on_access_in_crowd::<KIND>(address, pc, bytes, cell);
         }
         if (*thread).top != (*thread).clean {
             return on_access_in_new_context::<KIND>(address, pc, bytes, cell);
@@ -133,6 +136,67 @@ unsafe extern "C" fn on_access_after_others<const KIND: u16>(
         }
         Eye::keep(thread, const { Kept::new(Kind(KIND)) }.at(address, pc));
     }
+}
+
+/// As [`on_access`], where the first of its cells has a [block](super::block), of which the cell itself shows one word alone: of memory that some threads
+/// read at a time, each finds its own there.
+#[inline(never)]
+unsafe extern "C" fn on_access_in_crowd<const KIND: u16>(
+    address: usize,
+    pc: usize,
+    bytes: u64,
+    cell: *const Cell,
+) {
+    let size = const { Kind(KIND).plain_size() };
+    // SAFETY: `on_access` found the calling thread's state and that it is in no other hook; the cells are mapped.
+    unsafe {
+        let thread = sys::machine::thread_word() as *mut Thread;
+        let general = size > GRANULE && address & LAST_GRANULE == LAST_GRANULE;
+        if !general {
+            let mine = word_of::<KIND>(thread, bytes);
+            (*thread).busy = JUDGING;
+            compiler_fence(Ordering::SeqCst);
+            let known = is_in_block::<KIND>(&*cell, mine)
+                && (size <= GRANULE || is_in_block::<KIND>(&*cell.add(1), mine));
+            compiler_fence(Ordering::SeqCst);
+            (*thread).busy = 0;
+            if known {
+                return;
+            }
+        }
+        if (*thread).top != (*thread).clean && !tell_context() {
+            return on_other_access::<KIND>(address, pc);
+        }
+        if general {
+            return on_access_in_general::<KIND>(address, pc);
+        }
+        on_new_access::<KIND>(address, pc, bytes, cell, Entered::No);
+    }
+}
+
+/// Whether a plain access is nothing new to a cell, of which its block is asked, too.
+///
+/// # Safety
+/// The calling thread is marked busy.
+#[inline(always)]
+unsafe fn is_in_block<const KIND: u16>(cell: &Cell, mine: u64) -> bool {
+    // SAFETY: the caller's promise.
+    let Some(set) = (unsafe { block::set_of(cell, false) }) else { return false };
+    for place in set {
+        let word = place.load(Ordering::Relaxed);
+        let here = if const { Kind(KIND).plain_writes() } {
+            pair::shows::<true>(word, mine)
+        } else {
+            pair::shows::<false>(word, mine)
+        };
+        if here {
+            return true;
+        }
+        if word == 0 {
+            break;
+        }
+    }
+    false
 }
 
 /// As [`on_access`], where there is more in the first of its cells than [`pair::renew`] and [`pair::follow`] deal with (`first`:
@@ -353,7 +417,8 @@ pub(crate) unsafe fn range(
 fn is_known_whole<const WRITES: bool>(mine: u64, address: usize, size: usize) -> bool {
     let region = address >> REGION_LOG2;
     let end = address.wrapping_add(size);
-    if (address | size) % GRANULE != 0 || region >= REGIONS || end.wrapping_sub(1) >> REGION_LOG2 != region {
+    let inside = region < REGIONS && end.wrapping_sub(1) >> REGION_LOG2 == region;
+    if !inside || !(address | size).is_multiple_of(GRANULE) {
         return false;
     }
     let base = shadow::CELLS[region].load(Ordering::Relaxed);
