@@ -8,7 +8,9 @@
 use std::collections::BTreeMap;
 
 use deadheat_core::event::BlockKind;
-use deadheat_core::race::Block;
+use deadheat_core::race::{Block, HeldLock, LockSetId, LockSets};
+
+use super::lockset::LockTable;
 
 const KINDS: [BlockKind; 6] = [
     BlockKind::Heap,
@@ -324,6 +326,22 @@ fn near(address: u64) -> usize {
 /// Where the range that an address lived in is among the recent ones.
 fn recent(address: u64) -> usize {
     (address >> HEAP_LOG2) as usize % RECENT
+}
+
+/// What is known of the locks that were held, for who tells of two accesses.
+pub(crate) struct Locks<'a> {
+    pub(crate) locks: &'a LockTable,
+    pub(crate) blocks: &'a Blocks,
+}
+
+impl LockSets for Locks<'_> {
+    fn locks(&self, id: LockSetId) -> &[HeldLock] {
+        self.locks.locks(id)
+    }
+
+    fn block(&self, lock: u64) -> Option<Block> {
+        self.blocks.around(lock)
+    }
 }
 
 #[cfg(test)]

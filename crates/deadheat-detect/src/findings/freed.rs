@@ -15,12 +15,11 @@ use deadheat_core::event::{BlockKind, Event, Op};
 use deadheat_core::finding::Finding;
 use deadheat_core::ids::{PlaceId, StackId, ThreadId};
 use deadheat_core::plain::{Plain, Strided};
-use deadheat_core::race::{Block, HeldLock, LockSetId, LockSets, Race, RaceSink, Side};
+use deadheat_core::race::{Block, Race, RaceSink, Side};
 use deadheat_core::rule::Epoch;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::clock::blocks::Blocks;
-use crate::clock::lockset::LockTable;
+use crate::clock::blocks::{Blocks, Locks};
 use crate::clock::order::Order;
 
 /// How many freed blocks of a thread are waited for.
@@ -203,7 +202,7 @@ impl Freed {
         let used =
             Race { earlier: ended.side, later, address: access.address.max(start), block: ended.block };
         if !self.blocks.is_benign(used.address) {
-            let locks = &Held { locks: &self.order.locks, blocks: &self.blocks };
+            let locks = &Locks { locks: &self.order.locks, blocks: &self.blocks };
             sink.finding(&Finding::UseAfterFree { used: &used, locks });
         }
     }
@@ -222,20 +221,4 @@ fn row_of(address: u64) -> usize {
 fn each_row(access: &Access, each: impl FnMut(usize)) {
     let (first, last) = (access.address >> ROW_LOG2, (access.end() - 1) >> ROW_LOG2);
     (first..=last).map(|row| row as usize % ROWS).for_each(each);
-}
-
-/// The locks of a use.
-struct Held<'a> {
-    locks: &'a LockTable,
-    blocks: &'a Blocks,
-}
-
-impl LockSets for Held<'_> {
-    fn locks(&self, id: LockSetId) -> &[HeldLock] {
-        self.locks.locks(id)
-    }
-
-    fn block(&self, lock: u64) -> Option<Block> {
-        self.blocks.around(lock)
-    }
 }

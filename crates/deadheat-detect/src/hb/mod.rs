@@ -32,10 +32,9 @@ use deadheat_core::access::{Access, Mode, Via};
 use deadheat_core::event::{BlockKind, Event, Op};
 use deadheat_core::ids::{PlaceId, StackId, ThreadId};
 use deadheat_core::plain::{self, Form, Plain, Strided};
-use deadheat_core::race::{Block, HeldLock, LockSetId, LockSets, Race, RaceSink, Side};
+use deadheat_core::race::{Block, Race, RaceSink, Side};
 
-use crate::clock::blocks::{Blocks, owned};
-use crate::clock::lockset::LockTable;
+use crate::clock::blocks::{Blocks, Locks, owned};
 use crate::clock::order::Order;
 use crate::clock::threads::Thread;
 use crate::detector::Detector;
@@ -240,7 +239,7 @@ impl Hb {
             let earlier = self.sites.side(partner.moment, address);
             let race = Race { earlier, later, address, block: self.blocks.around(address) };
             self.counts.races += 1;
-            sink.race(&race, &Held { locks: &self.order.locks, blocks: &self.blocks });
+            sink.race(&race, &Locks { locks: &self.order.locks, blocks: &self.blocks });
         }
     }
 
@@ -368,22 +367,6 @@ fn look_up(table: &mut Table, sites: &mut Sites, label: Label, site: Site) -> u3
     let (number, new) = sites.number(site);
     table.keep(label, number, new);
     number
-}
-
-/// The locks of a race, for its sink.
-struct Held<'a> {
-    locks: &'a LockTable,
-    blocks: &'a Blocks,
-}
-
-impl LockSets for Held<'_> {
-    fn locks(&self, id: LockSetId) -> &[HeldLock] {
-        self.locks.locks(id)
-    }
-
-    fn block(&self, lock: u64) -> Option<Block> {
-        self.blocks.around(lock)
-    }
 }
 
 impl Detector for Hb {

@@ -38,21 +38,21 @@ pub(crate) fn words(cell: &[AtomicU64; 2]) -> [u64; 2] {
 /// matter whether a word writes, and for none what is earlier.
 #[inline(always)]
 pub(crate) fn is_here<const WRITES: bool>(words: [u64; 2], mine: u64) -> bool {
-    is_here_in::<WRITES>(words, if WRITES { mine | WRITE } else { mine }, !0)
+    let mine = if WRITES { mine | WRITE } else { mine };
+    words.iter().any(|&word| agree::<WRITES>(word, mine, !0))
 }
 
 /// Whether a word shows the access `mine`, which is plain.
 #[inline(always)]
 pub(crate) fn shows<const WRITES: bool>(word: u64, mine: u64) -> bool {
-    let unlike = const { u64::BITS - if WRITES { EARLIER_SHIFT } else { WRITE_BIT } };
-    ((word ^ mine) & (mine | !BYTES)) << unlike == 0
+    agree::<WRITES>(word, mine, mine | !BYTES)
 }
 
-/// As there, where of the words no more than `compared` matters.
+/// Whether a word and a plain access agree in `compared`, as far as it matters.
 #[inline(always)]
-fn is_here_in<const WRITES: bool>([one, other]: [u64; 2], mine: u64, compared: u64) -> bool {
+fn agree<const WRITES: bool>(word: u64, mine: u64, compared: u64) -> bool {
     let unlike = const { u64::BITS - if WRITES { EARLIER_SHIFT } else { WRITE_BIT } };
-    ((one ^ mine) & compared) << unlike == 0 || ((other ^ mine) & compared) << unlike == 0
+    ((word ^ mine) & compared) << unlike == 0
 }
 
 /// The first of neighbouring cells to which a plain access of the moment `mine`, the word of a read of all bytes, may be new. `ends`: which
@@ -64,8 +64,9 @@ pub(crate) fn first_new<const WRITES: bool>(
     (head, tail): (u64, u64),
 ) -> Option<usize> {
     let mine = if WRITES { mine | WRITE } else { mine };
-    let new =
-        |cell: &[AtomicU64; 2], bytes: u64| !is_here_in::<WRITES>(words(cell), mine, !BYTES | bytes & BYTES);
+    let new = |cell: &[AtomicU64; 2], bytes: u64| {
+        !words(cell).iter().any(|&word| agree::<WRITES>(word, mine, !BYTES | bytes & BYTES))
+    };
     let (last, before) = cells.split_last()?;
     let Some((first, between)) = before.split_first() else {
         return new(last, head & tail).then_some(0);
