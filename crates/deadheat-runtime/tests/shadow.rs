@@ -105,8 +105,9 @@ impl Cell {
                 if mine & ATOMIC != 0 || words.iter().any(|&word| word::stands_for(word, mine)) {
                     return Entered::No;
                 }
-                match pair::renew(cell, words, mine) {
-                    Entered::No if mine & BYTES == BYTES => pair::follow(seen, cell, words, mine),
+                let writes = mine & WRITE != 0;
+                match pair::renew(writes, cell, words, mine) {
+                    Entered::No if mine & BYTES == BYTES => pair::follow(writes, seen, cell, words, mine),
                     entered => entered,
                 }
             };

@@ -35,8 +35,8 @@ access!(__tsan_read2, read 2, { kind(1, Mode::Read, Via::Code) });
 access!(__tsan_read4, read 4, { kind(2, Mode::Read, Via::Code) });
 access!(__tsan_read8, read 8, { kind(3, Mode::Read, Via::Code) });
 access!(__tsan_read16, read 16, { kind(4, Mode::Read, Via::Code) });
-access!(__tsan_unaligned_read2, read 2, { kind(1, Mode::Read, Via::Code) });
-access!(__tsan_unaligned_read4, read 4, { kind(2, Mode::Read, Via::Code) });
+access!(__tsan_unaligned_read2, read[2], { kind(1, Mode::Read, Via::Code) });
+access!(__tsan_unaligned_read4, read[4], { kind(2, Mode::Read, Via::Code) });
 access!(__tsan_unaligned_read8, read 8, { kind(3, Mode::Read, Via::Code) });
 access!(__tsan_unaligned_read16, read 16, { kind(4, Mode::Read, Via::Code) });
 
@@ -45,8 +45,8 @@ access!(__tsan_write2, write 2, { kind(1, Mode::Write, Via::Code) });
 access!(__tsan_write4, write 4, { kind(2, Mode::Write, Via::Code) });
 access!(__tsan_write8, write 8, { kind(3, Mode::Write, Via::Code) });
 access!(__tsan_write16, write 16, { kind(4, Mode::Write, Via::Code) });
-access!(__tsan_unaligned_write2, write 2, { kind(1, Mode::Write, Via::Code) });
-access!(__tsan_unaligned_write4, write 4, { kind(2, Mode::Write, Via::Code) });
+access!(__tsan_unaligned_write2, write[2], { kind(1, Mode::Write, Via::Code) });
+access!(__tsan_unaligned_write4, write[4], { kind(2, Mode::Write, Via::Code) });
 access!(__tsan_unaligned_write8, write 8, { kind(3, Mode::Write, Via::Code) });
 access!(__tsan_unaligned_write16, write 16, { kind(4, Mode::Write, Via::Code) });
 
@@ -55,8 +55,8 @@ access!(__tsan_read_write2, write 2, { kind(1, Mode::ReadWrite, Via::Code) });
 access!(__tsan_read_write4, write 4, { kind(2, Mode::ReadWrite, Via::Code) });
 access!(__tsan_read_write8, write 8, { kind(3, Mode::ReadWrite, Via::Code) });
 access!(__tsan_read_write16, write 16, { kind(4, Mode::ReadWrite, Via::Code) });
-access!(__tsan_unaligned_read_write2, write 2, { kind(1, Mode::ReadWrite, Via::Code) });
-access!(__tsan_unaligned_read_write4, write 4, { kind(2, Mode::ReadWrite, Via::Code) });
+access!(__tsan_unaligned_read_write2, write[2], { kind(1, Mode::ReadWrite, Via::Code) });
+access!(__tsan_unaligned_read_write4, write[4], { kind(2, Mode::ReadWrite, Via::Code) });
 access!(__tsan_unaligned_read_write8, write 8, { kind(3, Mode::ReadWrite, Via::Code) });
 access!(__tsan_unaligned_read_write16, write 16, { kind(4, Mode::ReadWrite, Via::Code) });
 
@@ -65,8 +65,8 @@ access!(__tsan_volatile_read2, read 2, { kind(1, Mode::Read, Via::Volatile) });
 access!(__tsan_volatile_read4, read 4, { kind(2, Mode::Read, Via::Volatile) });
 access!(__tsan_volatile_read8, read 8, { kind(3, Mode::Read, Via::Volatile) });
 access!(__tsan_volatile_read16, read 16, { kind(4, Mode::Read, Via::Volatile) });
-access!(__tsan_unaligned_volatile_read2, read 2, { kind(1, Mode::Read, Via::Volatile) });
-access!(__tsan_unaligned_volatile_read4, read 4, { kind(2, Mode::Read, Via::Volatile) });
+access!(__tsan_unaligned_volatile_read2, read[2], { kind(1, Mode::Read, Via::Volatile) });
+access!(__tsan_unaligned_volatile_read4, read[4], { kind(2, Mode::Read, Via::Volatile) });
 access!(__tsan_unaligned_volatile_read8, read 8, { kind(3, Mode::Read, Via::Volatile) });
 access!(__tsan_unaligned_volatile_read16, read 16, { kind(4, Mode::Read, Via::Volatile) });
 access!(__tsan_volatile_write1, write 1, { kind(0, Mode::Write, Via::Volatile) });
@@ -74,8 +74,8 @@ access!(__tsan_volatile_write2, write 2, { kind(1, Mode::Write, Via::Volatile) }
 access!(__tsan_volatile_write4, write 4, { kind(2, Mode::Write, Via::Volatile) });
 access!(__tsan_volatile_write8, write 8, { kind(3, Mode::Write, Via::Volatile) });
 access!(__tsan_volatile_write16, write 16, { kind(4, Mode::Write, Via::Volatile) });
-access!(__tsan_unaligned_volatile_write2, write 2, { kind(1, Mode::Write, Via::Volatile) });
-access!(__tsan_unaligned_volatile_write4, write 4, { kind(2, Mode::Write, Via::Volatile) });
+access!(__tsan_unaligned_volatile_write2, write[2], { kind(1, Mode::Write, Via::Volatile) });
+access!(__tsan_unaligned_volatile_write4, write[4], { kind(2, Mode::Write, Via::Volatile) });
 access!(__tsan_unaligned_volatile_write8, write 8, { kind(3, Mode::Write, Via::Volatile) });
 access!(__tsan_unaligned_volatile_write16, write 16, { kind(4, Mode::Write, Via::Volatile) });
 

@@ -122,6 +122,15 @@ pub(crate) struct Thread {
     pub(crate) predictor: Predictor,
 }
 
+impl Thread {
+    /// Whether a hook of the thread, or the runtime itself, is running.
+    #[inline(always)]
+    pub(crate) fn is_in_hook(&self) -> bool {
+        // SAFETY: both are plain numbers, beside each other at the beginning of the structure.
+        unsafe { (&raw const *self).cast::<u64>().read() != 0 }
+    }
+}
+
 /// The last atomic load that was recorded.
 #[derive(Clone, Copy)]
 #[repr(C)]

@@ -17,7 +17,7 @@ use deadheat_core::kind::Kind;
 
 use super::eye::Eye;
 use super::shadow::{self, REGION_LOG2};
-use super::word::{GRANULE, WRITE};
+use super::word::{self, GRANULE, WRITE};
 use super::{ORDERING, looking, quick};
 use crate::hot::log;
 use crate::hot::stripe::{Held, Stripe};
@@ -80,9 +80,10 @@ pub(crate) unsafe fn look<const KIND: u16>(address: usize, pc: usize) {
         }
         .is_some()
         {
-            let bytes = ((1 << size) - 1) << offset;
+            let kind = if writes { WRITE } else { 0 };
+            let mine = if size < GRANULE { word::only(mine, word::bytes(offset, size)) } else { mine } | kind;
             let cell = base.wrapping_add(2 * (address - offset)) as *const shadow::Cell;
-            quick::on_access::<KIND>(address, pc, bytes, cell);
+            quick::on_access::<KIND>(address, pc, mine, cell);
         }
     }
 }

@@ -80,16 +80,18 @@ pub(crate) fn first_new<const WRITES: bool>(
     new(last, tail).then_some(before.len())
 }
 
-/// Publishes a plain access in the place of the slot's own of the same kind and bytes, if the slot's alone is in the cell: what a
-/// thread mostly finds in its own memory. `words`: what the cell's are; the access is none of them.
+/// Publishes a plain access in the place of the slot's own of the same kind and bytes, if all else in the cell is the slot's, too, or reads like
+/// the access: what a thread mostly finds in its own memory, and in what two threads read. `writes`: what the access does, known when this is
+/// compiled; `words`: what the cell's are.
 #[inline(always)]
-pub(crate) fn renew(cell: &[AtomicU64; 2], [one, other]: [u64; 2], mine: u64) -> Entered {
-    let harmless = |word: u64| is_own_plain(word, mine) || word == 0;
+pub(crate) fn renew(writes: bool, cell: &[AtomicU64; 2], [one, other]: [u64; 2], mine: u64) -> Entered {
+    let harmless =
+        |word: u64| is_own_plain(word, mine) || if writes { word == 0 } else { word & (WRITE | ATOMIC) == 0 };
     if is_earlier(one, mine) {
         if harmless(other) {
             return commit([&cell[0], &cell[1]], [one, mine, other]);
         }
-    } else if is_earlier(other, mine) && harmless(one) {
+    } else if is_earlier(other, mine) && harmless(one) && (writes || !is_special(one)) {
         return commit([&cell[1], &cell[0]], [other, mine, one]);
     }
     Entered::No
@@ -98,18 +100,33 @@ pub(crate) fn renew(cell: &[AtomicU64; 2], [one, other]: [u64; 2], mine: u64) ->
 /// As [`renew`], of a plain access of all bytes, if all that is in the cell is plain and ordered before it: in the place of nothing or of
 /// what it outdoes, of the slot's own rather than another's.
 #[inline(always)]
-pub(crate) fn follow(seen: &impl Seen, cell: &[AtomicU64; 2], [one, other]: [u64; 2], mine: u64) -> Entered {
-    if (one | other) & ATOMIC != 0 || !seen.ordered(one) || !seen.ordered(other) {
+pub(crate) fn follow(
+    writes: bool,
+    seen: &impl Seen,
+    cell: &[AtomicU64; 2],
+    [one, other]: [u64; 2],
+    mine: u64,
+) -> Entered {
+    if (one | other) & ATOMIC != 0 || !seen.ordered(one) {
         return Entered::No;
     }
-    let alike = |word: u64| (word ^ mine) & WRITE == 0;
+    let reads = |word: u64| word & WRITE == 0;
+    let first = || commit([&cell[0], &cell[1]], [one, mine, other]);
+    let second = || commit([&cell[1], &cell[0]], [other, mine, one]);
+    if other == 0 {
+        return if writes || reads(one) { first() } else { second() };
+    }
+    if !seen.ordered(other) {
+        return Entered::No;
+    }
     // Of two reads or writes the slot's own, of two others the first; a read goes nowhere else.
-    let second = if alike(one) { alike(other) && is_own_plain(other, mine) } else { alike(other) };
-    if !second && !outdoes(mine, one) {
-        return Entered::No;
+    match (reads(one) != writes, reads(other) != writes) {
+        (true, true) if is_own_plain(other, mine) => second(),
+        (false, true) => second(),
+        (true, _) => first(),
+        (false, false) if writes => first(),
+        (false, false) => Entered::No,
     }
-    let (at, words) = if second { (1, [other, mine, one]) } else { (0, [one, mine, other]) };
-    commit([&cell[at], &cell[1 - at]], words)
 }
 
 /// Publishes an access in the place of nothing, beside its moment's other bytes, or of an ordered access that it covers

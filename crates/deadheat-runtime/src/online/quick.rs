@@ -21,15 +21,15 @@ use crate::hot::thread::{self, Thread, UNWATCHED};
 use crate::sys;
 
 /// A plain access of the kind `KIND` (a [`Kind`]'s bits) at `address`, made before `pc`, that is new to its cell, as the hook itself
-/// (`sys`, `shim_access!`) has seen. It lies within `cell`, where it has `bytes`; one of 8 or 16 bytes has all of its cell
-/// and the next. Calls nothing but at its end.
+/// (`sys`, `shim_access!`) has seen. It lies within `cell`, where it is the word `mine`; one of 8 or 16 bytes has all of its cell
+/// and the next. Is `cell` one byte further than a cell is, the access is new to the next alone. Calls nothing but at its end.
 ///
 /// # Safety
 /// Called by a hook, on the accessing thread.
 pub(crate) unsafe extern "C" fn on_access<const KIND: u16>(
     address: usize,
     pc: usize,
-    bytes: u64,
+    mine: u64,
     cell: *const Cell,
 ) {
     let size = const { Kind(KIND).plain_size() };
@@ -38,44 +38,32 @@ pub(crate) unsafe extern "C" fn on_access<const KIND: u16>(
     unsafe {
         let thread = word as *mut Thread;
         // What is to be ignored, and a handler that interrupts a hook, go the other way.
-        if word <= UNWATCHED || (*thread).busy | (*thread).internal != 0 {
+        if word <= UNWATCHED || (*thread).is_in_hook() {
             return on_other_access::<KIND>(address, pc);
         }
-        if word::is_special((*cell)[0].load(Ordering::Relaxed)) {
-            return on_access_in_crowd::<KIND>(address, pc, bytes, cell);
-        }
         if (*thread).top != (*thread).clean {
-            return on_access_in_new_context::<KIND>(address, pc, bytes, cell);
+            return on_access_in_new_context::<KIND>(address, pc, mine, cell);
         }
-        if size > GRANULE && address & LAST_GRANULE == LAST_GRANULE {
-            return on_access_in_general::<KIND>(address, pc);
-        }
-        let mine = word_of::<KIND>(thread, bytes);
         if size > GRANULE {
-            // One that is there is left alone, so that only what is not is to be published again.
-            let words = pair::words(&*cell);
-            let first =
-                if is_here::<KIND>(words, mine) { Entered::There } else { pair::renew(&*cell, words, mine) };
-            match first {
-                Entered::No => return on_access_after_others::<KIND>(address, pc, bytes, cell),
-                Entered::Met => return on_new_access::<KIND>(address, pc, bytes, cell, first),
+            if address.wrapping_add(GRANULE) & LAST_GRANULE == 0 {
+                return on_access_in_general::<KIND>(address, pc);
+            }
+            if cell.addr() & 1 != 0 {
+                return on_second_cell::<KIND>(address, pc, mine, cell.wrapping_byte_sub(1));
+            }
+            match renew::<KIND>(&*cell, mine) {
+                Entered::No => return on_access_after_others::<KIND>(address, pc, mine, cell),
+                Entered::Met => return on_new_access::<KIND>(address, pc, mine, cell, Entered::Met),
                 Entered::There | Entered::Yes => {}
             }
-            let words = pair::words(&*cell.add(1));
-            if !is_here::<KIND>(words, mine) {
-                let second = pair::renew(&*cell.add(1), words, mine);
-                if second != Entered::Yes {
-                    Eye::keep(thread, const { Kept::new(Kind(KIND)) }.at(address, pc));
-                    return on_new_second::<KIND>(address, pc, cell, second);
-                }
+            let second = renew::<KIND>(&*cell.add(1), mine);
+            if second > Entered::Yes {
+                return on_new_second::<KIND>(address, pc, mine, cell, Entered::Yes, second);
             }
         } else {
-            match pair::renew(&*cell, pair::words(&*cell), mine) {
-                Entered::No if size == GRANULE => {
-                    return on_access_after_others::<KIND>(address, pc, bytes, cell);
-                }
-                Entered::No => return on_new_access::<KIND>(address, pc, bytes, cell, Entered::No),
-                Entered::Met => return on_new_access::<KIND>(address, pc, bytes, cell, Entered::Met),
+            match renew::<KIND>(&*cell, mine) {
+                Entered::No => return on_access_after_others::<KIND>(address, pc, mine, cell),
+                Entered::Met => return on_new_access::<KIND>(address, pc, mine, cell, Entered::Met),
                 Entered::There | Entered::Yes => {}
             }
         }
@@ -84,17 +72,35 @@ pub(crate) unsafe extern "C" fn on_access<const KIND: u16>(
     }
 }
 
-/// The word of an access of a kind, which has those bytes of its cell.
-///
-/// # Safety
-/// `thread` is the calling thread's, which does not ignore accesses.
+/// As [`on_access`] of 16 bytes, where the second of its cells alone is to have it; `cell` is the first.
+#[inline(never)]
+unsafe extern "C" fn on_second_cell<const KIND: u16>(
+    address: usize,
+    pc: usize,
+    mine: u64,
+    cell: *const Cell,
+) {
+    // SAFETY: `on_access` found the calling thread's state and that it is in no other hook; the cells are mapped.
+    unsafe {
+        let thread = sys::machine::thread_word() as *mut Thread;
+        let second = renew::<KIND>(&*cell.add(1), mine);
+        if second > Entered::Yes {
+            return on_new_second::<KIND>(address, pc, mine, cell, Entered::There, second);
+        }
+        Eye::keep(thread, const { Kept::new(Kind(KIND)) }.at(address, pc));
+    }
+}
+
+/// [`pair::renew`] for a kind.
 #[inline(always)]
-unsafe fn word_of<const KIND: u16>(thread: *mut Thread, bytes: u64) -> u64 {
-    // SAFETY: the caller's promise.
-    let mine = unsafe { (*thread).eye.mine };
-    let kind = const { if Kind(KIND).plain_writes() { WRITE } else { 0 } };
-    let part = const { Kind(KIND).plain_size() } < GRANULE;
-    (if part { word::only(mine, bytes & BYTES) } else { mine }) | kind
+fn renew<const KIND: u16>(cell: &Cell, mine: u64) -> Entered {
+    pair::renew(const { Kind(KIND).plain_writes() }, cell, pair::words(cell), mine)
+}
+
+/// [`pair::follow`] for a kind; the cell has these words.
+#[inline(always)]
+fn follow<const KIND: u16>(past: &Past<'_>, cell: &Cell, words: [u64; 2], mine: u64) -> Entered {
+    pair::follow(const { Kind(KIND).plain_writes() }, past, cell, words, mine)
 }
 
 /// Whether a plain access of all bytes of a cell is nothing new to it, which has these words.
@@ -107,34 +113,54 @@ fn is_here<const KIND: u16>(words: [u64; 2], mine: u64) -> bool {
     }
 }
 
-/// As [`on_access`] of whole cells, where the first has more than [`pair::renew`] deals with: mostly what other threads did before.
+/// As [`on_access`], where the first of its cells that it is new to has more than [`pair::renew`] deals with: mostly what other threads
+/// did before.
 #[inline(never)]
 unsafe extern "C" fn on_access_after_others<const KIND: u16>(
     address: usize,
     pc: usize,
-    bytes: u64,
+    mine: u64,
     cell: *const Cell,
 ) {
     // SAFETY: `on_access` found the calling thread's state and that it is in no other hook; the cells are mapped.
     unsafe {
+        if const { Kind(KIND).plain_size() < GRANULE } {
+            return on_access_in_other_state::<KIND>(address, pc, mine, cell);
+        }
         let thread = sys::machine::thread_word() as *mut Thread;
-        let mine = word_of::<KIND>(thread, bytes);
-        match pair::follow(&past_of(thread), &*cell, pair::words(&*cell), mine) {
-            Entered::No => return on_new_access::<KIND>(address, pc, bytes, cell, Entered::No),
-            Entered::Met => return on_new_access::<KIND>(address, pc, bytes, cell, Entered::Met),
+        match follow::<KIND>(&past_of(thread), &*cell, pair::words(&*cell), mine) {
+            Entered::No => return on_access_in_other_state::<KIND>(address, pc, mine, cell),
+            Entered::Met => return on_new_access::<KIND>(address, pc, mine, cell, Entered::Met),
             Entered::There | Entered::Yes => {}
         }
         if const { Kind(KIND).plain_size() > GRANULE } {
             let words = pair::words(&*cell.add(1));
             if !is_here::<KIND>(words, mine) {
-                let second = pair::follow(&past_of(thread), &*cell.add(1), words, mine);
+                let second = follow::<KIND>(&past_of(thread), &*cell.add(1), words, mine);
                 if second != Entered::Yes {
-                    Eye::keep(thread, const { Kept::new(Kind(KIND)) }.at(address, pc));
-                    return on_new_second::<KIND>(address, pc, cell, second);
+                    return on_new_second::<KIND>(address, pc, mine, cell, Entered::Yes, second);
                 }
             }
         }
         Eye::keep(thread, const { Kept::new(Kind(KIND)) }.at(address, pc));
+    }
+}
+
+/// As [`on_access`], where the first of its cells has more than [`pair::renew`] and [`pair::follow`] deal with, or a [block].
+#[inline(never)]
+unsafe extern "C" fn on_access_in_other_state<const KIND: u16>(
+    address: usize,
+    pc: usize,
+    mine: u64,
+    cell: *const Cell,
+) {
+    // SAFETY: `on_access` found the calling thread's state and that it is in no other hook; the cells are mapped.
+    unsafe {
+        if word::is_special((*cell)[0].load(Ordering::Relaxed)) {
+            on_access_in_crowd::<KIND>(address, pc, mine, cell);
+        } else {
+            on_new_access::<KIND>(address, pc, mine, cell, Entered::No);
+        }
     }
 }
 
@@ -144,7 +170,7 @@ unsafe extern "C" fn on_access_after_others<const KIND: u16>(
 unsafe extern "C" fn on_access_in_crowd<const KIND: u16>(
     address: usize,
     pc: usize,
-    bytes: u64,
+    mine: u64,
     cell: *const Cell,
 ) {
     let size = const { Kind(KIND).plain_size() };
@@ -153,7 +179,6 @@ unsafe extern "C" fn on_access_in_crowd<const KIND: u16>(
         let thread = sys::machine::thread_word() as *mut Thread;
         let general = size > GRANULE && address & LAST_GRANULE == LAST_GRANULE;
         if !general {
-            let mine = word_of::<KIND>(thread, bytes);
             (*thread).busy = JUDGING;
             compiler_fence(Ordering::SeqCst);
             let known = is_in_block::<KIND>(&*cell, mine)
@@ -170,7 +195,7 @@ unsafe extern "C" fn on_access_in_crowd<const KIND: u16>(
         if general {
             return on_access_in_general::<KIND>(address, pc);
         }
-        on_new_access::<KIND>(address, pc, bytes, cell, Entered::No);
+        on_new_access::<KIND>(address, pc, mine, cell, Entered::No);
     }
 }
 
@@ -205,14 +230,13 @@ unsafe fn is_in_block<const KIND: u16>(cell: &Cell, mine: u64) -> bool {
 unsafe extern "C" fn on_new_access<const KIND: u16>(
     address: usize,
     pc: usize,
-    bytes: u64,
+    mine: u64,
     cell: *const Cell,
     first: Entered,
 ) {
     // SAFETY: `on_access` found the calling thread's state and that it is in no other hook; the cells are mapped.
     unsafe {
         let thread = sys::machine::thread_word() as *mut Thread;
-        let mine = word_of::<KIND>(thread, bytes);
         let past = past_of(thread);
         let first =
             if first == Entered::No { pair::again::<true>(&past, &*cell, mine, false) } else { first };
@@ -232,26 +256,33 @@ unsafe extern "C" fn on_new_access<const KIND: u16>(
     }
 }
 
-/// As [`on_new_access`], where that is so in the second cell, and the access is noted.
+/// As [`on_new_access`], where that is so in the second cell, and `first` is how it came into the other.
 #[inline(never)]
 unsafe extern "C" fn on_new_second<const KIND: u16>(
     address: usize,
     pc: usize,
+    mine: u64,
     cell: *const Cell,
+    first: Entered,
     second: Entered,
 ) {
     // SAFETY: as there.
     unsafe {
         let thread = sys::machine::thread_word() as *mut Thread;
-        let mine = word_of::<KIND>(thread, BYTES);
+        let kept = const { Kept::new(Kind(KIND)) }.at(address, pc);
+        if first == Entered::Yes {
+            Eye::keep(thread, kept);
+        }
         let second = if second == Entered::No {
-            pair::again::<true>(&past_of(thread), &*cell.add(1), mine, false)
+            pair::again::<true>(&past_of(thread), &*cell.add(1), mine, true)
         } else {
             second
         };
+        if second == Entered::Yes && first == Entered::There {
+            Eye::keep(thread, kept);
+        }
         if second > Entered::Yes {
-            let kept = const { Kept::new(Kind(KIND)) }.at(address, pc);
-            enter_here(address & !(GRANULE - 1), mine, cell, kept, [Entered::Yes, second]);
+            enter_here(address & !(GRANULE - 1), mine, cell, kept, [first, second]);
         }
     }
 }
@@ -317,13 +348,16 @@ pub(crate) unsafe extern "C" fn on_odd_access<const KIND: u16>(address: usize, p
 unsafe extern "C" fn on_access_in_new_context<const KIND: u16>(
     address: usize,
     pc: usize,
-    bytes: u64,
+    mine: u64,
     cell: *const Cell,
 ) {
-    // SAFETY: `on_access` found the calling thread's state and that it is in no other hook.
+    // SAFETY: `on_access` found the calling thread's state and that it is in no other hook; the cells are mapped.
     unsafe {
-        if tell_context() {
-            on_access::<KIND>(address, pc, bytes, cell);
+        let first = cell.wrapping_byte_sub(cell.addr() & 1);
+        if word::is_special((*first)[0].load(Ordering::Relaxed)) {
+            on_access_in_crowd::<KIND>(address, pc, mine, first);
+        } else if tell_context() {
+            on_access::<KIND>(address, pc, mine, cell);
         } else {
             on_other_access::<KIND>(address, pc);
         }
@@ -519,7 +553,7 @@ pub(crate) unsafe fn used(thread: *mut Thread, pc: usize, object: usize) {
             (word.load(Ordering::Relaxed) ^ mine) & !(WRITE | EARLIER) & (bytes | !BYTES) == 0
         };
         if !there(&cell[0]) && !there(&cell[1]) {
-            on_access::<{ Kind::plain(0, Mode::Read, Via::Object).0 }>(object, pc, bytes, cell);
+            on_access::<{ Kind::plain(0, Mode::Read, Via::Object).0 }>(object, pc, mine, cell);
         }
     }
 }

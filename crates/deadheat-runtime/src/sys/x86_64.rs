@@ -14,9 +14,9 @@ core::arch::global_asm!(
     ".p2align 3",
     ".local deadheat_thread",
     ".type deadheat_thread, @object",
-    ".size deadheat_thread, 24",
+    ".size deadheat_thread, 32",
     "deadheat_thread:",
-    ".zero 24",
+    ".zero 32",
     ".text",
 );
 
@@ -45,14 +45,15 @@ pub(crate) fn set_thread_word(word: usize) {
 }
 
 /// Sets the calling thread's third word: what the online detector's cells hold where a plain read of all bytes is nothing
-/// new (`online::Eye::mine`); 0 for a thread that is not watched.
+/// new (`online::Eye::mine`); 0 for a thread that is not watched. The fourth is the same for a write.
 #[cfg(deadheat_object)]
 #[inline(always)]
 pub(crate) fn set_moment_word(word: u64) {
-    // SAFETY: writes the third word defined above.
+    let write = word | 1 << crate::online::WRITE_BIT;
+    // SAFETY: writes the third and the fourth word defined above.
     unsafe {
-        asm!("mov qword ptr fs:[deadheat_thread@tpoff + 16], {}", in(reg) word,
-            options(nostack, preserves_flags));
+        asm!("mov qword ptr fs:[deadheat_thread@tpoff + 16], {}", "mov qword ptr fs:[deadheat_thread@tpoff + 24], {}",
+            in(reg) word, in(reg) write, options(nostack, preserves_flags));
     }
 }
 
@@ -104,14 +105,18 @@ macro_rules! shim {
 }
 
 /// The steps of [`shim_access!`] while races are looked for: returns if the cell of the address in `rdi` shows that the access
-/// is nothing new to its moment, else goes on behind `5:` with the cell in `r8` and its bytes in `rdx`, or, where it does not lie
-/// within one cell (two whole ones, if it has 16 bytes), behind `7:`. A cell's word shows that if it is the moment's
-/// word, for a read whether it writes or not, as far as the access has bytes; what stands above that bit does not matter.
+/// is nothing new to its moment, else goes on behind `5:` with the access's word in `rdx` and the cell in `rcx`, one byte further
+/// if it is new to the second of two cells alone, or, where it does not lie within one cell (two whole ones, if it has 16
+/// bytes), behind `7:`. A cell's word shows that if it is the moment's word, for a read whether it writes or not, as far as the
+/// access has bytes; what stands above that bit does not matter.
 macro_rules! nothing_new {
-    (@region) => {
+    // The address's lowest bits are to be zero: they are rotated above all others, where they make the region one that is not there.
+    (@whole_region) => {
+        concat!("mov rcx, rdi\nror rcx, 3\nshr rcx, {region_log2} - 3\n", nothing_new!(@cells))
+    };
+    // At the region's place in the table are its cells.
+    (@cells) => {
         concat!(
-            "mov rcx, rdi\n",
-            "shr rcx, {region_log2}\n",
             "cmp rcx, {regions}\n",
             "jae 7f\n",
             "lea r8, [rip + {cells}]\n",
@@ -120,62 +125,78 @@ macro_rules! nothing_new {
             "jz 7f\n",
         )
     };
-    (@moment read) => { "mov rax, qword ptr fs:[deadheat_thread@tpoff + 16]\n" };
-    (@moment write) => { "mov rax, qword ptr fs:[deadheat_thread@tpoff + 16]\nbts rax, {write_bit}\n" };
+    (@moment read, $register:literal) => {
+        concat!("mov ", $register, ", qword ptr fs:[deadheat_thread@tpoff + 16]\n")
+    };
+    (@moment write, $register:literal) => {
+        concat!("mov ", $register, ", qword ptr fs:[deadheat_thread@tpoff + 24]\n")
+    };
     (@whole read, $at:literal, $yes:literal, $no:literal) => {
         concat!(
-            "mov rcx, qword ptr [r8 + ", $at, "]\nxor rcx, rax\nshl rcx, 64 - {write_bit}\njz ", $yes, "\n",
-            "mov rcx, qword ptr [r8 + 8 + ", $at, "]\nxor rcx, rax\nshl rcx, 64 - {write_bit}\njnz ", $no, "\n",
+            nothing_new!(@moment read, "rcx"),
+            "xor rcx, qword ptr [r8 + 2 * rdi + ", $at, "]\nshl rcx, 64 - {write_bit}\njz ", $yes, "\n",
+            nothing_new!(@moment read, "rcx"),
+            "xor rcx, qword ptr [r8 + 2 * rdi + 8 + ", $at, "]\nshl rcx, 64 - {write_bit}\njnz ", $no, "\n",
         )
     };
     (@whole write, $at:literal, $yes:literal, $no:literal) => {
         concat!(
-            "cmp rax, qword ptr [r8 + ", $at, "]\nje ", $yes, "\n",
-            "cmp rax, qword ptr [r8 + 8 + ", $at, "]\njne ", $no, "\n",
+            nothing_new!(@moment write, "rcx"),
+            "cmp rcx, qword ptr [r8 + 2 * rdi + ", $at, "]\nje ", $yes, "\n",
+            "cmp rcx, qword ptr [r8 + 2 * rdi + 8 + ", $at, "]\njne ", $no, "\n",
         )
     };
-    (@part read) => {
+    // Of a write no bit below the earlier ones may differ, of a read none below that of a write.
+    (@part read) => { nothing_new!(@part read, "64 - {write_bit}") };
+    (@part write) => { nothing_new!(@part write, "63 - {write_bit}") };
+    (@part $mode:ident, $shift:literal) => {
         concat!(
-            "mov rcx, qword ptr [r8]\nxor rcx, rax\nand rcx, rdx\nshl rcx, 64 - {write_bit}\njz 4f\n",
-            "mov rcx, qword ptr [r8 + 8]\nxor rcx, rax\nand rcx, rdx\nshl rcx, 64 - {write_bit}\njnz 5f\n",
-        )
-    };
-    (@part write) => {
-        concat!(
-            "mov rcx, qword ptr [r8]\nxor rcx, rax\nand rcx, rdx\nshl rcx, 63 - {write_bit}\njz 4f\n",
-            "mov rcx, qword ptr [r8 + 8]\nxor rcx, rax\nand rcx, rdx\nshl rcx, 63 - {write_bit}\njnz 5f\n",
+            nothing_new!(@moment $mode, "rax"),
+            "lea r8, [r8 + 2 * rdi]\nand r8, -16\n",
+            "mov rcx, qword ptr [r8]\nxor rcx, rax\nand rcx, rdx\nshl rcx, ", $shift, "\njz 4f\n",
+            "mov rcx, qword ptr [r8 + 8]\nxor rcx, rax\nand rcx, rdx\nshl rcx, ", $shift, "\njnz 5f\n",
+            "4:\nret\n5:\nand rdx, rax\nmov rcx, r8\n",
         )
     };
     ($mode:ident, 16) => {
         concat!(
             // Behind the last cell of a region there is one that is never written.
-            "test dil, 7\njnz 7f\n",
-            nothing_new!(@region), nothing_new!(@moment $mode),
-            "lea r8, [r8 + 2 * rdi]\n",
+            nothing_new!(@whole_region),
             nothing_new!(@whole $mode, "0", "6f", "5f"), "6:\n",
-            nothing_new!(@whole $mode, "16", "4f", "5f"), "4:\nret\n",
+            nothing_new!(@whole $mode, "16", "4f", "8f"), "4:\nret\n",
+            "8:\ninc r8\n5:\n", nothing_new!(@moment $mode, "rdx"), "lea rcx, [r8 + 2 * rdi]\n",
         )
     };
     ($mode:ident, 8) => {
         concat!(
-            "test dil, 7\njnz 7f\n",
-            nothing_new!(@region), nothing_new!(@moment $mode),
-            "lea r8, [r8 + 2 * rdi]\n",
+            nothing_new!(@whole_region),
             nothing_new!(@whole $mode, "0", "4f", "5f"), "4:\nret\n",
+            "5:\n", nothing_new!(@moment $mode, "rdx"), "lea rcx, [r8 + 2 * rdi]\n",
         )
     };
-    ($mode:ident, $size:literal) => {
+    ($mode:ident, 4) => { nothing_new!($mode, 4, "2") };
+    ($mode:ident, 2) => { nothing_new!($mode, 2, "1") };
+    ($mode:ident, 1) => { nothing_new!($mode, 1, "0") };
+    // Where it must be, so that it lies within a cell.
+    ($mode:ident, $size:literal, $log2:literal) => {
+        concat!(
+            "mov rcx, rdi\nror rcx, ", $log2, "\nshr rcx, {region_log2} - ", $log2, "\n", nothing_new!(@cells),
+            "mov ecx, edi\nmov rdx, (1 << ", $size, ") - 0x101\nrol dl, cl\n",
+            nothing_new!(@part $mode),
+        )
+    };
+    // Anywhere.
+    ($mode:ident, [$size:literal]) => {
         concat!(
             "mov ecx, edi\nand ecx, 7\nmov edx, (1 << ", $size, ") - 1\nshl edx, cl\ncmp edx, 0x100\njae 7f\n",
-            nothing_new!(@region), nothing_new!(@moment $mode),
-            "mov rcx, rdi\nand rcx, -8\nlea r8, [r8 + 2 * rcx]\nor rdx, -256\n",
-            nothing_new!(@part $mode), "4:\nret\n",
+            "mov rcx, rdi\nshr rcx, {region_log2}\n", nothing_new!(@cells), "or rdx, -256\n",
+            nothing_new!(@part $mode),
         )
     };
 }
 
 /// As [`shim!`], for hooks of plain accesses, whose only argument is an address. While races are looked for they return at
-/// once where an access is nothing new, and else go to `$online` with its cell and bytes or to `$odd`; otherwise they
+/// once where an access is nothing new, and else go to `$online` with its word and cell or to `$odd`; otherwise they
 /// return at once if the gate's filter says that the access at this return address does not matter.
 macro_rules! shim_access {
     ($name:ident, $target:path, $online:path, $odd:path, $mode:ident, $size:tt) => {
@@ -184,12 +205,11 @@ macro_rules! shim_access {
         #[unsafe(no_mangle)]
         unsafe extern "C" fn $name() {
             core::arch::naked_asm!(
+                "/* compared below bit {write_bit} */",
                 "cmp byte ptr [rip + {on}], {looking}",
                 "jne 3f",
                 nothing_new!($mode, $size),
-                "5:",
                 "mov rsi, qword ptr [rsp]",
-                "mov rcx, r8",
                 "jmp {online}",
                 "7:",
                 "mov rsi, qword ptr [rsp]",

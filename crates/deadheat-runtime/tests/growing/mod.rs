@@ -90,9 +90,9 @@ impl Cell {
         if words.iter().any(|&word| word::stands_for(word, mine)) {
             return Entered::There;
         }
-        let entered = pair::renew(&self.pair, words, mine);
+        let entered = pair::renew(mine & WRITE != 0, &self.pair, words, mine);
         if entered == Entered::No && mine & BYTES == BYTES {
-            return pair::follow(seen, &self.pair, pair::words(&self.pair), mine);
+            return pair::follow(mine & WRITE != 0, seen, &self.pair, pair::words(&self.pair), mine);
         }
         entered
     }
