@@ -18,6 +18,9 @@ mod crowd;
 #[path = "../src/online/pair.rs"]
 mod pair;
 
+#[path = "../src/online/row.rs"]
+mod row;
+
 #[path = "../src/online/set.rs"]
 mod set;
 
@@ -32,6 +35,7 @@ use deadheat_core::rule::{self, Epoch};
 
 use crowd::Came;
 use pair::Entered;
+use row::{Ends, Row};
 use set::{Not, Seen};
 use word::{ATOMIC, BYTES, WRITE};
 
@@ -73,14 +77,18 @@ impl Random {
 }
 
 /// The cell of one granule, which grows as `online::block` lets it.
-struct Cell {
-    pair: [AtomicU64; 2],
+struct Cell<'a> {
+    pair: &'a [AtomicU64; 2],
     large: Vec<AtomicU64>,
 }
 
-impl Cell {
+impl<'a> Cell<'a> {
+    fn of(pair: &'a [AtomicU64; 2]) -> Cell<'a> {
+        Cell { pair, large: Vec::new() }
+    }
+
     fn set(&self) -> &[AtomicU64] {
-        if self.large.is_empty() { &self.pair } else { &self.large }
+        if self.large.is_empty() { self.pair } else { &self.large }
     }
 
     /// The words that race with `mine`, which is in the cell afterwards; `None` if it is nothing new.
@@ -115,7 +123,7 @@ impl Cell {
             let first: &dyn Fn(&Knows, &[AtomicU64; 2], u64) -> Entered =
                 if word::clock(mine).is_multiple_of(2) { &over } else { &hook };
             for enter in [first, &again, &pair::replace] {
-                match enter(seen, &self.pair, mine) {
+                match enter(seen, self.pair, mine) {
                     Entered::No => {}
                     Entered::Yes => return Some(Vec::new()),
                     Entered::There => return None,
@@ -143,7 +151,7 @@ impl Cell {
     /// Puts the mark of the end of a block's life into the cell, as `online::freed` does; the words that race with it, or `None` if its
     /// moment had written all bytes before.
     fn end(&mut self, mine: u64, seen: &Knows) -> Option<Vec<u64>> {
-        if self.large.is_empty() && pair::end(seen, &self.pair, mine) == Entered::Yes {
+        if self.large.is_empty() && pair::end(seen, self.pair, mine) == Entered::Yes {
             return Some(Vec::new());
         }
         let races = self.enter(mine, seen);
@@ -194,7 +202,8 @@ fn run(seed: u64) -> [usize; 3] {
     let mut clocks = [[0u64; SLOTS + 1]; SLOTS + 1];
     let mut now = [1u64; SLOTS + 1];
     let mut all = [0u64; SLOTS + 1];
-    let mut cell = Cell { pair: [AtomicU64::new(0), AtomicU64::new(0)], large: Vec::new() };
+    let pair = Default::default();
+    let mut cell = Cell::of(&pair);
     let mut history: Vec<u64> = Vec::new();
     let ([mut found, mut doubles, mut atomic], sizes) = ([0; 3], [1, 2, 4, 8, 8, 8, 4, 3]);
     // Every other run is of aligned halves and less, without atomics, mostly of one thread, and
@@ -280,7 +289,8 @@ fn an_end_is_met_by_whoever_comes_behind_it() {
         let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
         let mut clocks = [[0u64; SLOTS + 1]; SLOTS + 1];
         let mut now = [1u64; SLOTS + 1];
-        let mut cell = Cell { pair: [AtomicU64::new(0), AtomicU64::new(0)], large: Vec::new() };
+        let pair = Default::default();
+        let mut cell = Cell::of(&pair);
         let (mut history, mut marked, mut ended_at): (Vec<u64>, u64, usize) = (Vec::new(), 0, 0);
         for _ in 0..30 {
             let own = random.below(SLOTS as u64) as usize + 1;
@@ -341,6 +351,96 @@ fn an_end_is_met_by_whoever_comes_behind_it() {
     assert!(met > RUNS as usize / 4 && raced > RUNS as usize, "{met} met an end, {raced} raced");
 }
 
+/// Whether a cell's own words show an access.
+fn shows(pair: &[AtomicU64; 2], mine: u64) -> bool {
+    pair::words(pair).into_iter().any(|word| word::stands_for(word::later(word), mine))
+}
+
+/// One run: threads access ranges of a few granules at random, and learn from each other at random. How many accesses raced in cells that the row gave back,
+/// and in how many cells it published by itself what was new to them.
+fn run_ranges(seed: u64) -> [usize; 2] {
+    const CELLS: usize = 4;
+    let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+    let mut clocks = [[0u64; SLOTS + 1]; SLOTS + 1];
+    let mut now = [1u64; SLOTS + 1];
+    let pairs: [[AtomicU64; 2]; CELLS] = Default::default();
+    let mut cells = pairs.each_ref().map(Cell::of);
+    let mut history: [Vec<u64>; CELLS] = Default::default();
+    let [mut raced, mut published] = [0; 2];
+    for _ in 0..30 {
+        let own = random.below(if seed.is_multiple_of(2) { 2 } else { SLOTS as u64 }) as usize + 1;
+        if random.below(2) == 0 {
+            let teacher = random.below(SLOTS as u64) as usize + 1;
+            clocks[teacher][teacher] = now[teacher];
+            now[teacher] += if random.below(6) == 0 { 1 + random.below(700) } else { 1 };
+            let taught = clocks[teacher];
+            clocks[own].iter_mut().zip(taught).for_each(|(known, theirs)| *known = (*known).max(theirs));
+        }
+        let seen = Knows { own: own as u32, clocks: clocks[own], all: [0; SLOTS + 1] };
+        let moment = word::moment(own as u32, now[own]);
+        let first = random.below(8 * CELLS as u64) as usize;
+        if random.below(8) == 0 {
+            // An atomic one now and then, which no range makes.
+            let mine = word::only(moment, 1 << (first % 8)) | ATOMIC | [0, WRITE][random.below(2) as usize];
+            let _ = cells[first / 8].enter(mine, &seen);
+            history[first / 8].push(mine);
+            continue;
+        }
+        // Mostly ends of words, as where they are copied.
+        let last = (first + random.below(20) as usize).min(8 * CELLS - 1);
+        let (first, last) = if random.below(2) == 0 { (first & !7, last | 7) } else { (first, last) };
+        let kind = [0, WRITE][random.below(2) as usize];
+        let mine = |at: usize| {
+            let (from, to) = (first.max(8 * at), last.min(8 * at + 7));
+            word::only(moment, word::bytes(from - 8 * at, to + 1 - from)) | kind
+        };
+        let touched = first / 8..last / 8 + 1;
+        let known: [bool; CELLS] =
+            std::array::from_fn(|at| touched.contains(&at) && shows(&pairs[at], mine(at)));
+        let mut row =
+            Row::new(&pairs[touched.clone()], moment | kind, Ends { first: first % 8, last: last % 8 });
+        let mut given = [false; CELLS];
+        loop {
+            let next = if kind == WRITE { row.publish::<true>(&seen) } else { row.publish::<false>(&seen) };
+            let Some((pair, word, entered)) = next else { break };
+            let at = pairs.iter().position(|other| std::ptr::eq(other, pair)).expect("it is one of them");
+            assert_eq!((word, entered, given[at]), (mine(at), Entered::No, false), "seed {seed}: {at}");
+            given[at] = true;
+            let expected = history[at].iter().copied().filter(|&earlier| races(earlier, word, &seen));
+            let expected = racing_bytes(expected, word);
+            if let Some(told) = cells[at].enter(word, &seen) {
+                assert_eq!(
+                    racing_bytes(told.iter().copied(), word),
+                    expected,
+                    "seed {seed}: {word:x} {told:x?}"
+                );
+                raced += usize::from(expected != 0);
+            }
+        }
+        let mut new = false;
+        for at in touched {
+            if !known[at] && !given[at] {
+                (new, published) = (true, published + 1);
+                let races = history[at].iter().any(|&earlier| races(earlier, mine(at), &seen));
+                assert!(!races, "seed {seed}: {:x} raced in {at}", mine(at));
+            }
+            history[at].push(mine(at));
+        }
+        assert_eq!(row.is_new(), new, "seed {seed}");
+    }
+    [raced, published]
+}
+
+/// As above, of accesses to ranges: where a row goes into a cell by itself nothing races, and what it leaves out is there already.
+#[test]
+fn a_range_tells_in_each_cell_what_a_memory_without_end_would_tell() {
+    const RUNS: u64 = 20_000;
+    let sum = |a: [usize; 2], b: [usize; 2]| [a[0] + b[0], a[1] + b[1]];
+    let [raced, published] = (1..=RUNS).map(run_ranges).fold([0; 2], sum);
+    assert!(raced > RUNS as usize, "{raced} accesses raced");
+    assert!(published > RUNS as usize, "{published} cells were published in");
+}
+
 /// A look over neighbouring cells stops at the first one to which the access is new.
 #[test]
 fn a_range_is_new_from_the_first_cell_that_does_not_show_it() {
@@ -369,6 +469,14 @@ fn a_range_is_new_from_the_first_cell_that_does_not_show_it() {
         };
         let expected = (0..cells.len()).find(|&at| !shows(at));
         assert_eq!(pair::first_new::<WRITES>(cells, moment, ends), expected, "{words:x?} {ends:x?}");
+        let from_to = Ends {
+            first: ends.0.trailing_zeros() as usize,
+            last: 7 - (ends.1 as u8).leading_zeros() as usize,
+        };
+        if cells.len() > 1 || from_to.first <= from_to.last {
+            let known = row::is_known::<WRITES>(cells, moment, from_to);
+            assert_eq!(known, expected.is_none(), "{words:x?} {from_to:?}");
+        }
         for cell in words {
             let here = cell.iter().any(|&word| word::stands_for(word::later(word), moment | kind));
             assert_eq!(pair::is_here::<WRITES>(cell, moment), here, "{cell:x?}");

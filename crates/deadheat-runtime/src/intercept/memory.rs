@@ -5,8 +5,9 @@
 
 use core::ffi::{c_int, c_void};
 
-use super::touch::{compared, copies, reads, writes};
+use super::touch::{compared, compares, copies, reads, writes};
 use crate::cold::start;
+use crate::online;
 
 type Copy = unsafe extern "C" fn(*mut c_void, *const c_void, usize) -> *mut c_void;
 type Fill = unsafe extern "C" fn(*mut c_void, c_int, usize) -> *mut c_void;
@@ -236,11 +237,12 @@ intercept! {
     }
 }
 
-/// `memcmp` or `bcmp` before the runtime has started.
-unsafe fn compare_early(one: *const u8, other: *const u8, len: usize) -> c_int {
-    // SAFETY: the caller's promise: both have `len` bytes.
+/// What `memcmp` or `bcmp` says of blocks of which it looks at so many bytes.
+#[inline(always)]
+unsafe fn compare(one: *const u8, other: *const u8, seen: usize) -> c_int {
+    // SAFETY: the caller's promise: both have them.
     unsafe {
-        match compared(one, other, len) {
+        match seen {
             0 => 0,
             seen => c_int::from(one.add(seen - 1).read()) - c_int::from(other.add(seen - 1).read()),
         }
@@ -253,14 +255,18 @@ macro_rules! comparison {
             fn $export / $inner(one: *const c_void, other: *const c_void, len: usize) -> c_int; pc {
                 // SAFETY: passed on, or done as the caller asks.
                 unsafe {
-                    if start::recording() {
-                        let seen = compared(one.cast(), other.cast(), len);
+                    if start::started() && !start::recording() {
+                        return real!($name, Compare)(one, other, len);
+                    }
+                    let seen = compared(one.cast(), other.cast(), len);
+                    if online::only() {
+                        compares(pc, one, other, seen);
+                    } else if start::recording() {
                         reads::<u8>(pc, one.cast(), seen);
                         reads::<u8>(pc, other.cast(), seen);
-                    } else if !start::started() {
-                        return compare_early(one.cast(), other.cast(), len);
+                        return real!($name, Compare)(one, other, len);
                     }
-                    real!($name, Compare)(one, other, len)
+                    compare(one.cast(), other.cast(), seen)
                 }
             }
         }

@@ -6,11 +6,13 @@
 use core::ffi::c_void;
 
 use deadheat_core::access::{Access, Mode, Via};
+use deadheat_core::event::Op;
+use deadheat_core::kind::Kind;
 
 use crate::cold::modules;
 use crate::gate;
 use crate::hot::{log, thread};
-use crate::online;
+use crate::online::{self, Kept};
 
 /// Whether a call from before `pc` is the program's. Linked statically, the C library's calls
 /// among its own functions pass through the interceptors, too, and what it does under its own
@@ -27,22 +29,106 @@ pub(super) fn from_program(pc: usize) -> bool {
 #[inline(never)]
 fn behind_program() {}
 
+/// The bits of the [`Kind`] of an access to a range.
+const fn kind(mode: Mode, via: Via) -> u16 {
+    Kind::range(mode, via).0
+}
+
+const READ: u16 = kind(Mode::Read, Via::MemoryFunction);
+const WRITE: u16 = kind(Mode::Write, Via::MemoryFunction);
+
+/// An access of the kind `KIND` (a [`Kind`]'s bits).
 #[inline(always)]
-fn touch(pc: usize, address: usize, len: usize, mode: Mode, via: Via) {
+fn touch<const KIND: u16>(pc: usize, address: usize, len: usize) {
     if online::only() {
-        if online::looking()
-            && from_program(pc)
-            && let Some(thread) = thread::current()
-        {
-            // SAFETY: `current` gives the calling thread's own state.
-            unsafe { online::range(thread, pc, (address, len), mode, via) };
+        if online::looking() {
+            look::<KIND>(address, len, pc);
         }
     } else if !gate::passes(pc) && from_program(pc) {
-        let access = Access { address: address as u64, size: len as u64, mode, atomic: None, via };
-        if via == Via::MemoryFunction && gate::sees_parts() {
+        let Some(Op::Access(access)) = Kind(KIND).unpack(address as u64, len as u64) else { return };
+        if access.via == Via::MemoryFunction && gate::sees_parts() {
             parts(pc, &access);
         } else {
             log::range(pc, &access);
+        }
+    }
+}
+
+/// Looks for races with an access to a range by the calling thread, if it is the program's.
+#[inline(never)]
+fn look<const KIND: u16>(address: usize, len: usize, pc: usize) {
+    if !is_known::<KIND>(moment(), address, len) {
+        look_closely::<KIND>(address, len, pc);
+    }
+}
+
+/// As [`look`], with a copy.
+#[inline(never)]
+fn look_at_copy(to: usize, from: usize, len: usize, pc: usize) {
+    let mine = moment();
+    if !is_known::<READ>(mine, from, len) {
+        look_at_copy_closely(to, from, len, pc);
+    } else if !is_known::<WRITE>(mine, to, len) {
+        look_closely::<WRITE>(to, len, pc);
+    }
+}
+
+/// As [`look`], at two places.
+#[inline(never)]
+fn look_at_two(one: usize, other: usize, len: usize, pc: usize) {
+    let mine = moment();
+    if !is_known::<READ>(mine, one, len) {
+        look_at_two_closely(one, other, len, pc);
+    } else if !is_known::<READ>(mine, other, len) {
+        look_closely::<READ>(other, len, pc);
+    }
+}
+
+/// As [`look_at_two`], where the first may be new.
+#[inline(never)]
+fn look_at_two_closely(one: usize, other: usize, len: usize, pc: usize) {
+    look_closely::<READ>(one, len, pc);
+    look::<READ>(other, len, pc);
+}
+
+/// As [`look_at_copy`], where what is read may be new.
+#[inline(never)]
+fn look_at_copy_closely(to: usize, from: usize, len: usize, pc: usize) {
+    look_closely::<READ>(from, len, pc);
+    look::<WRITE>(to, len, pc);
+}
+
+/// The present moment of the calling thread: the word of a read of all bytes; 0 if it has none.
+#[inline(always)]
+fn moment() -> u64 {
+    // SAFETY: `known` gives the calling thread's own state.
+    thread::known().map_or(0, |thread| unsafe { (*thread).eye.mine })
+}
+
+/// Whether an access of a moment is nothing new.
+#[inline(always)]
+fn is_known<const KIND: u16>(mine: u64, address: usize, len: usize) -> bool {
+    mine != 0
+        && if const { Kind(KIND).plain_writes() } {
+            online::is_known_range::<true>(mine, address, len)
+        } else {
+            online::is_known_range::<false>(mine, address, len)
+        }
+}
+
+/// As [`look`], where it may be new.
+#[inline(never)]
+fn look_closely<const KIND: u16>(address: usize, len: usize, pc: usize) {
+    let kind = const { Kept::of_range(Kind(KIND)) };
+    if !from_program(pc) || thread::current().is_none() {
+        return;
+    }
+    // SAFETY: the calling thread makes the access, and is watched.
+    unsafe {
+        if const { Kind(KIND).plain_writes() } {
+            online::publish_range::<true>(address, len, pc, kind);
+        } else {
+            online::publish_range::<false>(address, len, pc, kind);
         }
     }
 }
@@ -62,13 +148,13 @@ fn parts(pc: usize, whole: &Access) {
 /// Records that a memory or string function reads.
 #[inline(always)]
 pub(crate) fn reads<T>(pc: usize, from: *const T, count: usize) {
-    touch(pc, from as usize, count.wrapping_mul(size_of::<T>()), Mode::Read, Via::MemoryFunction);
+    touch::<{ READ }>(pc, from as usize, count.wrapping_mul(size_of::<T>()));
 }
 
 /// Records that a memory or string function writes.
 #[inline(always)]
 pub(crate) fn writes<T>(pc: usize, to: *const T, count: usize) {
-    touch(pc, to as usize, count.wrapping_mul(size_of::<T>()), Mode::Write, Via::MemoryFunction);
+    touch::<{ WRITE }>(pc, to as usize, count.wrapping_mul(size_of::<T>()));
 }
 
 /// Records that a memory function reads as many bytes as it writes elsewhere.
@@ -77,15 +163,16 @@ pub(crate) fn copies(pc: usize, to: *const c_void, from: *const c_void, len: usi
     if !online::only() {
         reads::<u8>(pc, from.cast(), len);
         writes::<u8>(pc, to.cast(), len);
-    } else if online::looking()
-        && from_program(pc)
-        && let Some(thread) = thread::current()
-    {
-        // SAFETY: `current` gives the calling thread's own state.
-        unsafe {
-            online::range(thread, pc, (from as usize, len), Mode::Read, Via::MemoryFunction);
-            online::range(thread, pc, (to as usize, len), Mode::Write, Via::MemoryFunction);
-        }
+    } else if online::looking() {
+        look_at_copy(to as usize, from as usize, len, pc);
+    }
+}
+
+/// Looks for races with a comparison, which reads as many bytes of the one as of the other.
+#[inline(always)]
+pub(crate) fn compares(pc: usize, one: *const c_void, other: *const c_void, len: usize) {
+    if online::looking() {
+        look_at_two(one as usize, other as usize, len, pc);
     }
 }
 
@@ -102,46 +189,61 @@ pub(crate) fn uses<T>(pc: usize, object: *const c_void) {
         }
         return;
     }
-    touch(pc, object as usize, size_of::<T>(), Mode::Read, Via::Object);
+    touch::<{ kind(Mode::Read, Via::Object) }>(pc, object as usize, size_of::<T>());
 }
 
 /// Records that a lock or the like is made or destroyed.
 pub(crate) fn makes<T>(pc: usize, object: *const c_void) {
-    touch(pc, object as usize, size_of::<T>(), Mode::Write, Via::Object);
+    touch::<{ kind(Mode::Write, Via::Object) }>(pc, object as usize, size_of::<T>());
 }
 
 /// Records that the system read the program's memory.
 pub(crate) fn system_reads<T>(pc: usize, from: *const T, len: usize) {
-    touch(pc, from as usize, len, Mode::Read, Via::System);
+    touch::<{ kind(Mode::Read, Via::System) }>(pc, from as usize, len);
 }
 
 /// Records that the system wrote to the program's memory.
 pub(crate) fn system_writes<T>(pc: usize, to: *const T, len: usize) {
-    touch(pc, to as usize, len, Mode::Write, Via::System);
+    touch::<{ kind(Mode::Write, Via::System) }>(pc, to as usize, len);
 }
 
 /// How many bytes of `len` a comparison looks at: up to and with the first difference.
 ///
 /// # Safety
-/// Up to there both are readable.
+/// The C functions may read all `len` bytes of both.
+#[inline(always)]
 pub(crate) unsafe fn compared(one: *const u8, other: *const u8, len: usize) -> usize {
     const STEP: usize = size_of::<u64>();
+    // What differs in the eight bytes from one on; the lowest bits are the first byte's.
+    let differs = |at: usize| {
+        // SAFETY: the caller's promise; `at + STEP` is not behind `len`.
+        let words = unsafe {
+            (one.add(at).cast::<u64>().read_unaligned(), other.add(at).cast::<u64>().read_unaligned())
+        };
+        u64::from_le(words.0 ^ words.1)
+    };
     let mut at = 0;
-    // SAFETY: the C functions may read all `len` bytes of both.
-    unsafe {
-        while len - at >= STEP
-            && one.add(at).cast::<u64>().read_unaligned() == other.add(at).cast::<u64>().read_unaligned()
-        {
-            at += STEP;
-        }
+    if len < STEP {
         while at < len {
             at += 1;
-            if one.add(at - 1).read_volatile() != other.add(at - 1).read_volatile() {
+            // SAFETY: the caller's promise.
+            if unsafe { one.add(at - 1).read_volatile() != other.add(at - 1).read_volatile() } {
                 break;
             }
         }
+        return at;
     }
-    at
+    loop {
+        let differing = differs(at);
+        if differing != 0 {
+            return at + (differing.trailing_zeros() / u8::BITS) as usize + 1;
+        }
+        if at + STEP == len {
+            return len;
+        }
+        // The last step may have bytes of the one before it, which are alike.
+        at = (at + STEP).min(len - STEP);
+    }
 }
 
 /// A unit of text: a byte, or a wide character.

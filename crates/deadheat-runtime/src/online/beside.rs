@@ -74,9 +74,9 @@ pub(crate) unsafe fn look<const KIND: u16>(address: usize, pc: usize) {
         } else if !within || base == 0 {
             quick::on_odd_access::<KIND>(address, pc);
         } else if if writes {
-            quick::first_new::<true>(mine, address, size)
+            super::range::first_new::<true>(mine, address, size)
         } else {
-            quick::first_new::<false>(mine, address, size)
+            super::range::first_new::<false>(mine, address, size)
         }
         .is_some()
         {

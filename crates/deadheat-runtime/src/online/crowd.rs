@@ -5,8 +5,8 @@
 
 use super::set::{Seen, put};
 use super::word::{
-    self, ATOMIC, EARLIER, WRITE, conflict, covers, is_double, is_special, joins, outdoes, same_slot,
-    stands_for, with,
+    self, ATOMIC, SEALED, WRITE, conflict, covers, is_double, is_earlier, is_special, joins, outdoes,
+    same_slot, stands_for, with,
 };
 use crate::sys::primitive::{AtomicU64, Ordering};
 
@@ -38,11 +38,18 @@ enum Room {
 #[inline(never)]
 pub(crate) fn enter(seen: &impl Seen, set: &[AtomicU64], mine: u64) -> Came {
     if mine & WRITE == 0 {
-        let came = renew(set, mine);
-        if came != Came::No {
-            return if let Came::Yes(new) = came { judged(seen, set, (mine, new)) } else { came };
+        match renew(set, mine) {
+            Came::Yes(new) => return judged(seen, set, (mine, new)),
+            Came::No => {}
+            came => return came,
         }
     }
+    enter_anew(seen, set, mine)
+}
+
+/// As [`enter`], of what does not take the place of its slot's earlier read.
+#[inline(never)]
+fn enter_anew(seen: &impl Seen, set: &[AtomicU64], mine: u64) -> Came {
     let mut best = (Room::Nowhere, 0, 0, 0);
     for (at, place) in set.iter().enumerate() {
         let word = place.load(Ordering::Acquire);
@@ -83,18 +90,26 @@ pub(crate) fn enter(seen: &impl Seen, set: &[AtomicU64], mine: u64) -> Came {
 fn renew(set: &[AtomicU64], mine: u64) -> Came {
     for place in set {
         let word = place.load(Ordering::Acquire);
-        if word == 0 {
-            break;
-        }
         if !same_slot(word, mine) {
+            if word == 0 {
+                break;
+            }
             continue;
         }
-        if stands_for(word, mine) {
+        let new = if is_earlier(word, mine) {
+            mine
+        } else if stands_for(word, mine) {
+            return Came::There(word);
+        } else if joins(word, mine) {
+            with(word, mine)
+        } else {
+            0
+        };
+        if new == word {
             return Came::There(word);
         }
-        let both = if joins(word, mine) { with(word, mine) } else { 0 };
-        if both != 0 {
-            return if put(place, word, both) { Came::Yes(both) } else { Came::No };
+        if new != 0 {
+            return if put(place, word, new) { Came::Yes(new) } else { Came::No };
         }
     }
     Came::No
@@ -106,9 +121,11 @@ fn judged(seen: &impl Seen, set: &[AtomicU64], (mine, new): (u64, u64)) -> Came 
     let reads = mine & WRITE == 0;
     for place in set {
         let word = place.load(Ordering::SeqCst);
-        // Most words of a crowd are reads, and most of those no double ones.
-        let mute = word & (WRITE | EARLIER) == 0 && !is_special(word);
-        if !(reads && mute || same_slot(word, mine) || harmless(seen, word, mine)) {
+        // Most words of a crowd are plain reads, and most of those no double ones: less than a seal.
+        if reads && word < SEALED {
+            continue;
+        }
+        if !same_slot(word, mine) && !harmless(seen, word, mine) {
             return Came::Met(new);
         }
     }

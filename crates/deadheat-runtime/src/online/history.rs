@@ -32,7 +32,7 @@ const _: () = assert!(ROUND == 1 << deadheat_core::options::Memory::USUAL.histor
 ///
 /// ```text
 ///          first, from bit 63                       second
-/// access   1 | atomic | order 3 | via 3 | mode 2 | address 48 (and 6 unused)   log2 of the size, or 15: 4 (at 60) | pc
+/// access   1 | atomic | order 3 | via 3 | mode 2 | address 48 (and 6 unused)   log2 of the size, or 15: 4 (at 60) | the size: 12 | pc 48
 /// size     0 1 | size of the range before           0
 /// context  0 0 1 | locks 12 (at 48) | clock 38      node
 /// lock     0 0 0 1 | mode (at 48) | address 48      0
@@ -55,7 +55,7 @@ const VIA_SHIFT: u32 = 50;
 const ORDER_SHIFT: u32 = 53;
 const ATOMIC: u64 = 1 << 56;
 const SIZE_SHIFT: u32 = 60;
-/// The size comes in a record of its own.
+/// The size is beside it, or, where that is 0, comes in a record of its own.
 const RANGE: u64 = 15;
 const CLOCK: u64 = (1 << 38) - 1;
 
@@ -93,11 +93,25 @@ pub(crate) struct Kept {
 impl Kept {
     /// What is the same for all accesses of a kind.
     pub(crate) const fn new(kind: Kind) -> Kept {
-        let Some(Op::Access(access)) = kind.unpack(0, 0) else { return Kept { first: 0, second: 0 } };
+        let Some(Op::Access(access)) = kind.unpack(0, 1) else { return Kept { first: 0, second: 0 } };
         Kept {
             first: ACCESS | (access.mode as u64) << MODE_SHIFT | (access.via as u64) << VIA_SHIFT,
             second: (access.size.trailing_zeros() as u64) << SIZE_SHIFT,
         }
+    }
+
+    /// What is the same for all ranges that are accessed so; the size is missing.
+    pub(crate) const fn of_range(kind: Kind) -> Kept {
+        Kept { second: RANGE << SIZE_SHIFT, ..Kept::new(kind) }
+    }
+
+    /// The largest size that is within a record.
+    pub(crate) const MOST: usize = (1 << (SIZE_SHIFT - COUNT_SHIFT)) - 1;
+
+    /// The range has this size.
+    #[inline(always)]
+    pub(crate) const fn of_size(self, size: usize) -> Kept {
+        Kept { second: self.second | (size as u64) << COUNT_SHIFT, ..self }
     }
 
     /// The access at an address of the program, made before `pc`: both have no more bits than [`ADDRESS`].
@@ -108,8 +122,17 @@ impl Kept {
 
     /// The access, and before which code address it was made.
     pub(crate) fn access(self) -> (Access, u64) {
-        (access(self.first, 1 << (self.second >> SIZE_SHIFT)), self.second & ADDRESS)
+        let size = match self.second >> SIZE_SHIFT {
+            RANGE => beside(self.second),
+            log2 => 1 << log2,
+        };
+        (access(self.first, size), self.second & ADDRESS)
     }
+}
+
+/// The size in a record whose second word is this; 0 if it is in a record of its own.
+const fn beside(second: u64) -> u64 {
+    second >> COUNT_SHIFT & Kept::MOST as u64
 }
 
 /// What was found of an access.
@@ -268,8 +291,10 @@ impl History {
         let log2 = if log2 < RANGE { log2 } else { RANGE };
         let order = access.atomic.map_or(0, |order| ATOMIC | (order as u64) << ORDER_SHIFT);
         let kind = (access.mode as u64) << MODE_SHIFT | (access.via as u64) << VIA_SHIFT | order;
-        self.put(ACCESS | kind | access.address & ADDRESS, log2 << SIZE_SHIFT | pc & ADDRESS);
-        if log2 == RANGE {
+        let size = if log2 == RANGE && access.size <= Kept::MOST as u64 { access.size } else { 0 };
+        let second = log2 << SIZE_SHIFT | size << COUNT_SHIFT | pc & ADDRESS;
+        self.put(ACCESS | kind | access.address & ADDRESS, second);
+        if log2 == RANGE && size == 0 {
             self.put(SIZE | access.size & ADDRESS, 0);
         }
     }
@@ -346,6 +371,7 @@ impl History {
         let (head, tail) = self.get(at);
         let log2 = tail >> SIZE_SHIFT;
         let size = match log2 {
+            RANGE if beside(tail) != 0 => beside(tail),
             RANGE if at + 1 < count => self.get(at + 1).0 & ADDRESS,
             RANGE => 1,
             log2 => 1 << log2,

@@ -13,6 +13,7 @@ use super::eye::Eye;
 use super::history::Kept;
 use super::object;
 use super::pair::{self, Entered};
+use super::range;
 use super::set::Seen;
 use super::shadow::{self, Cell, LAST_GRANULE, REGION_LOG2, REGIONS};
 use super::word::{self, ATOMIC, BYTES, EARLIER, GRANULE, WRITE};
@@ -46,7 +47,7 @@ pub(crate) unsafe extern "C" fn on_access<const KIND: u16>(
         }
         if size > GRANULE {
             if address.wrapping_add(GRANULE) & LAST_GRANULE == 0 {
-                return on_access_in_general::<KIND>(address, pc);
+                return on_other_access::<KIND>(address, pc);
             }
             if cell.addr() & 1 != 0 {
                 return on_second_cell::<KIND>(address, pc, mine, cell.wrapping_byte_sub(1));
@@ -193,7 +194,7 @@ unsafe extern "C" fn on_access_in_crowd<const KIND: u16>(
             return on_other_access::<KIND>(address, pc);
         }
         if general {
-            return on_access_in_general::<KIND>(address, pc);
+            return on_other_access::<KIND>(address, pc);
         }
         on_new_access::<KIND>(address, pc, mine, cell, Entered::No);
     }
@@ -323,23 +324,18 @@ pub(crate) unsafe extern "C" fn on_odd_access<const KIND: u16>(address: usize, p
     let word = sys::machine::thread_word();
     // SAFETY: the word is the calling thread's own state.
     unsafe {
-        let thread = word as *mut Thread;
-        if word <= UNWATCHED || (*thread).busy | (*thread).internal != 0 {
+        if word <= UNWATCHED {
             return on_other_access::<KIND>(address, pc);
         }
-        let mine = (*thread).eye.mine;
-        let new = if writes {
-            first_new::<true>(mine, address, size)
-        } else {
-            first_new::<false>(mine, address, size)
-        };
-        if new.is_none() {
-            return;
+        let mine = (*(word as *mut Thread)).eye.mine;
+        let kind = const { Kept::of_range(Kind(KIND)) };
+        if writes {
+            if !range::is_known::<true>(mine, address, size) {
+                range::publish::<true>(address, size, pc, kind);
+            }
+        } else if !range::is_known::<false>(mine, address, size) {
+            range::publish::<false>(address, size, pc, kind);
         }
-        if (*thread).top != (*thread).clean && !tell_context() {
-            return on_other_access::<KIND>(address, pc);
-        }
-        on_access_in_general::<KIND>(address, pc);
     }
 }
 
@@ -400,109 +396,6 @@ unsafe extern "C" fn on_other_access<const KIND: u16>(address: usize, pc: usize)
 pub(crate) unsafe fn access<const KIND: u16>(address: usize, pc: usize) {
     // SAFETY: passed on.
     unsafe { on_other_access::<KIND>(address, pc) };
-}
-
-/// As [`on_access`], wherever it lies.
-#[inline(never)]
-unsafe extern "C" fn on_access_in_general<const KIND: u16>(address: usize, pc: usize) {
-    let (size, writes) = const { (Kind(KIND).plain_size(), Kind(KIND).plain_writes()) };
-    // SAFETY: as in `on_access`.
-    unsafe {
-        let thread = sys::machine::thread_word() as *mut Thread;
-        let kept = const { Kept::new(Kind(KIND)) }.at(address, pc);
-        (*thread).busy = JUDGING;
-        compiler_fence(Ordering::SeqCst);
-        let moment = word::only((*thread).eye.mine, 0) | if writes { WRITE } else { 0 };
-        let range = (address, address.saturating_add(size));
-        super::enter_all(thread, range, (moment, true), || Eye::keep(thread, kept), || kept.access());
-        compiler_fence(Ordering::SeqCst);
-        (*thread).busy = 0;
-    }
-}
-
-/// An access to a range of bytes.
-///
-/// # Safety
-/// `thread` is the calling thread's.
-#[inline(always)]
-pub(crate) unsafe fn range(
-    thread: *mut Thread,
-    pc: usize,
-    (address, size): (usize, usize),
-    mode: Mode,
-    via: Via,
-) {
-    // SAFETY: the caller's promise.
-    unsafe {
-        let mine = (*thread).eye.mine;
-        let known = if mode.writes() {
-            is_known_whole::<true>(mine, address, size)
-        } else {
-            is_known_whole::<false>(mine, address, size)
-        };
-        if !known {
-            range_in_general(thread, pc, (address, size), mode, via);
-        }
-    }
-}
-
-/// Whether an access to whole cells is nothing new to any of them, as far as it shows at once.
-#[inline(always)]
-fn is_known_whole<const WRITES: bool>(mine: u64, address: usize, size: usize) -> bool {
-    let region = address >> REGION_LOG2;
-    let end = address.wrapping_add(size);
-    let inside = region < REGIONS && end.wrapping_sub(1) >> REGION_LOG2 == region;
-    if !inside || !(address | size).is_multiple_of(GRANULE) {
-        return false;
-    }
-    let base = shadow::CELLS[region].load(Ordering::Relaxed);
-    // SAFETY: the region's cells are mapped.
-    base != 0
-        && unsafe {
-            let first = base.wrapping_add(address * 2) as *const Cell;
-            let cells = core::slice::from_raw_parts(first, size / GRANULE);
-            cells.iter().all(|cell| pair::is_here::<WRITES>(pair::words(cell), mine))
-        }
-}
-
-/// As [`range`].
-#[inline(never)]
-unsafe fn range_in_general(
-    thread: *mut Thread,
-    pc: usize,
-    (address, size): (usize, usize),
-    mode: Mode,
-    via: Via,
-) {
-    if !super::looking() || size == 0 {
-        return;
-    }
-    // SAFETY: the caller's promise.
-    unsafe {
-        let mine = (*thread).eye.mine;
-        let new = if mode.writes() {
-            first_new::<true>(mine, address, size)
-        } else {
-            first_new::<false>(mine, address, size)
-        };
-        if let Some(from) = new {
-            range_from(thread, pc, (from, address, size), mode, via);
-        }
-    }
-}
-
-/// As [`range`], of which the bytes before `from` are nothing new.
-#[inline(never)]
-unsafe fn range_from(
-    thread: *mut Thread,
-    pc: usize,
-    (from, address, size): (usize, usize, usize),
-    mode: Mode,
-    via: Via,
-) {
-    let access = Access { address: address as u64, size: size as u64, mode, atomic: None, via };
-    // SAFETY: passed on.
-    unsafe { super::judge_part(thread, &access, (from, access.end() as usize), pc as u64) };
 }
 
 /// Whether an atomic access that took place just now, while its stripe is held, is nothing new: the moment has made it already, nobody ever
@@ -584,26 +477,4 @@ impl Seen for Past<'_> {
 pub(super) unsafe fn past_of<'a>(thread: *mut Thread) -> Past<'a> {
     // SAFETY: the caller's promise.
     unsafe { Past { slot: (*thread).eye.slot, clock: &(*thread).eye.clock } }
-}
-
-/// The first byte of a range in whose cell an access of the moment `mine` (the word of a read of all bytes) may be
-/// new. Looks at the cells' own words alone.
-#[inline(always)]
-pub(super) fn first_new<const WRITES: bool>(mine: u64, address: usize, size: usize) -> Option<usize> {
-    let last = address.wrapping_add(size).wrapping_sub(1);
-    if (address ^ last) >> REGION_LOG2 != 0 || address >> REGION_LOG2 >= REGIONS || size == 0 {
-        return Some(address);
-    }
-    let base = shadow::CELLS[address >> REGION_LOG2].load(Ordering::Relaxed);
-    if base == 0 {
-        return Some(address);
-    }
-    let granule = address & !(GRANULE - 1);
-    // SAFETY: the region's cells are mapped.
-    let cells = unsafe {
-        let first = base.wrapping_add(granule * 2) as *const Cell;
-        core::slice::from_raw_parts(first, (last - granule) / GRANULE + 1)
-    };
-    let ends = (BYTES << (address % GRANULE), BYTES >> (GRANULE - 1 - last % GRANULE));
-    pair::first_new::<WRITES>(cells, mine, ends).map(|at| address.max(granule + at * GRANULE))
 }
