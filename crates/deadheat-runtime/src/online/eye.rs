@@ -11,7 +11,8 @@ use super::clock::Clock;
 use super::history::{History, Kept, ROUND};
 use super::list::List;
 use super::word::{self, LAST_CLOCK};
-use super::{memory, slots, tree};
+use super::tree::{self, Near};
+use super::{memory, slots};
 use crate::hot::thread::Thread;
 
 /// One thread's part of the detector. All zeros is that of a thread that did nothing yet.
@@ -52,6 +53,8 @@ pub(crate) struct Eye {
     pub(super) blocks: Blocks,
     /// The node of each frame below `Thread::low`.
     pub(crate) nodes: *mut u32,
+    /// Nodes that it came to.
+    pub(crate) near: *const Near,
     /// What races are looked for with beside a recording.
     pub(super) beside: Beside,
 }
@@ -229,17 +232,27 @@ impl Eye {
         // SAFETY: the caller's promise; frames below `top` are filled, and so are nodes below `low`.
         unsafe {
             let state = &mut *thread;
-            let nodes = state.eye.nodes;
+            let (nodes, near) = (state.eye.nodes, &*state.eye.near);
             let known = state.low.offset_from(state.frames) as usize;
             let depth = state.top.offset_from(state.frames) as usize;
             let mut node = if known == 0 { 0 } else { *nodes.add(known - 1) };
             for at in known..depth {
-                node = tree::child(node, (*state.frames.add(at)).call);
+                node = tree::child(near, node, (*state.frames.add(at)).call);
                 nodes.add(at).write(node);
             }
             state.low = state.top;
             node
         }
+    }
+
+    /// The node of a call from before `pc` in the present calls.
+    ///
+    /// # Safety
+    /// `thread` is the calling thread's.
+    #[inline]
+    pub(super) unsafe fn node_of_call(thread: *mut Thread, pc: u64) -> u32 {
+        // SAFETY: passed on; the table is the thread's.
+        unsafe { tree::child(&*(*thread).eye.near, Eye::node(thread), pc) }
     }
 
     /// The thread has ended: gives back what it knew.

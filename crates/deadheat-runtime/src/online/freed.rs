@@ -70,7 +70,7 @@ unsafe fn end(thread: *mut Thread, access: &Access, pc: u64) {
         }
         (*thread).busy = JUDGING;
         compiler_fence(Ordering::SeqCst);
-        shadow::waits(access.address as usize, tree::child(Eye::node(thread), pc));
+        shadow::waits(access.address as usize, Eye::node_of_call(thread, pc));
         let mine = (*thread).eye.moment() | WRITE | BYTES;
         let mut noted = false;
         let mut note = || {

@@ -46,6 +46,7 @@ pub(crate) use quick::{access, is_known, on_access, on_odd_access, range, used};
 pub(crate) use report::records as certain;
 pub(crate) use shadow::{CELLS, REGION_LOG2, REGIONS, waited};
 pub(crate) use state::{LOOKING, ON, beside_recording, looking, on, only};
+pub(crate) use tree::Near;
 pub(crate) use word::WRITE_BIT;
 
 use crate::hot::atomic;
@@ -444,7 +445,7 @@ pub(crate) unsafe fn acquired(thread: *mut Thread, pc: usize, lock: u64, mode: L
             return;
         }
         let owner = ((*thread).id, busy | (*thread).holds == 0);
-        let node = if owner.1 { tree::child(Eye::node(thread), pc as u64) } else { 0 };
+        let node = if owner.1 { Eye::node_of_call(thread, pc as u64) } else { 0 };
         ordering(thread, |eye| eye.acquire(owner, lock, mode, node));
     }
 }
@@ -569,7 +570,7 @@ unsafe fn born(thread: *mut Thread, pc: usize, owner: (u32, bool), what: (u64, u
         }
         match kind {
             BlockKind::Heap | BlockKind::Mapping | BlockKind::Descriptor => {
-                let node = tree::child(Eye::node(thread), pc as u64);
+                let node = Eye::node_of_call(thread, pc as u64);
                 let (address, size, kind) = (address as usize, size as usize, kind as u32);
                 shadow::note(&shadow::Noted { address, size, kind, node, thread: owner.0 });
             }

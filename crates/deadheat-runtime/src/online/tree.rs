@@ -1,7 +1,9 @@
 //! Calls as a tree: a node is a call site below a node, and 0 is the thread's first function.
 //!
-//! Lock-free: a node is filled before it is linked into the table, and never changes but for the child that it
-//! remembers. When there are too many nodes (a recursion of very many ways), deeper calls are told as their callers'.
+//! Lock-free: a node is filled before it is linked into the table, and never changes. When there are too many nodes (a
+//! recursion of very many ways), deeper calls are told as their callers'.
+//!
+//! Cost: the table is large and shared; each thread remembers in a small one of its own ([`Near`]) where it came before.
 
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
@@ -15,8 +17,6 @@ const TABLE: usize = 2 * NODES;
 #[repr(C)]
 struct Node {
     parent: AtomicU32,
-    /// The child that was asked for last.
-    last: AtomicU32,
     call: AtomicU64,
 }
 
@@ -43,25 +43,37 @@ fn tree() -> &'static Tree {
     unsafe { &*TREE.load(Ordering::Relaxed) }
 }
 
-/// The node of the call from `call` (a return address) below `parent`.
+/// Nodes that a thread came to, by a hash of where from. All zeros is none; what does not fit any more is looked up anew.
+pub(crate) type Near = [AtomicU32; 1 << NEAR_LOG2];
+const NEAR_LOG2: u32 = 11;
+
+/// The node of the call from `call` (a return address) below `parent`. `near` is the calling thread's.
 #[inline]
-pub(crate) fn child(parent: u32, call: u64) -> u32 {
+pub(crate) fn child(near: &Near, parent: u32, call: u64) -> u32 {
     let tree = tree();
-    let node = &tree.nodes[parent as usize % NODES];
-    let last = node.last.load(Ordering::Acquire);
-    if last != 0 && tree.nodes[last as usize % NODES].call.load(Ordering::Relaxed) == call {
-        return last;
+    let hash = hash(parent, call);
+    let place = &near[(hash >> (u64::BITS - NEAR_LOG2)) as usize];
+    let found = place.load(Ordering::Relaxed);
+    let node = &tree.nodes[found as usize % NODES];
+    if node.call.load(Ordering::Relaxed) == call
+        && node.parent.load(Ordering::Relaxed) == parent
+        && found != 0
+    {
+        return found;
     }
-    let child = look_up(tree, parent, call);
-    if child != parent {
-        node.last.store(child, Ordering::Release);
-    }
+    let child = look_up(tree, parent, call, hash);
+    place.store(child, Ordering::Relaxed);
     child
 }
 
+#[inline(always)]
+const fn hash(parent: u32, call: u64) -> u64 {
+    (call ^ (parent as u64) << 32).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
 #[cold]
-fn look_up(tree: &Tree, parent: u32, call: u64) -> u32 {
-    let hash = (call ^ u64::from(parent) << 32).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+#[inline(never)]
+fn look_up(tree: &Tree, parent: u32, call: u64, hash: u64) -> u32 {
     let mut at = (hash >> 32) as usize % TABLE;
     let mut fresh = 0;
     loop {
