@@ -10,10 +10,8 @@ use core::ptr::null_mut;
 use deadheat_core::access::{Access, Mode, Via};
 use deadheat_core::event::{BlockKind, Op};
 
-use super::openmp;
-use super::touch::from_program;
+use super::{caller, openmp};
 use crate::cold::lock::Lock;
-use crate::cold::modules;
 use crate::cold::start::{light, recording};
 use crate::gate;
 use crate::hot::{log, thread};
@@ -24,12 +22,30 @@ const ENOMEM: c_int = 12;
 const EINVAL: c_int = 22;
 
 /// A block was born, unless there is none.
+#[inline(always)]
 pub(super) fn born(pc: usize, block: *mut c_void, size: usize, kind: BlockKind) -> *mut c_void {
+    if kind == HEAP
+        && online::only()
+        && let Some(thread) = thread::known()
+    {
+        let (what, used) = ((block as usize, size.max(1)), !caller::of(pc).is_system());
+        // SAFETY: `known` gives the calling thread's own state; the block is new.
+        if unsafe { online::block_born(thread, pc, what, used) } {
+            return block;
+        }
+    }
+    born_in_general(pc, block, size, kind)
+}
+
+/// As [`born`].
+#[cold]
+#[inline(never)]
+fn born_in_general(pc: usize, block: *mut c_void, size: usize, kind: BlockKind) -> *mut c_void {
     if !block.is_null() && recording() && !light() {
         // A block of no bytes still has an address, and its end is told.
         let (address, size) = (block as u64, size.max(1) as u64);
         log::event(pc, &Op::Alloc { address, size, kind });
-        if !is_of_system(pc) {
+        if !caller::of(pc).is_system() {
             // To use what somebody else has just got from the heap takes an order, too.
             let size = size.next_multiple_of(GRANULE).min(BORN);
             let (mode, via) = (Mode::Write, Via::Birth);
@@ -44,14 +60,28 @@ pub(crate) const BORN: u64 = 4096;
 /// What an allocator gives nobody else a part of.
 const GRANULE: u64 = 8;
 
-/// Whether a call is one of the C library's own, of the loader's, or of the OpenMP library's: what they allocate for themselves they guard by
-/// locks that nobody sees.
-fn is_of_system(pc: usize) -> bool {
-    !from_program(pc) || modules::is_system(pc as u64)
+/// The program frees a block, which is given back at once or once others have been freed.
+#[inline(always)]
+pub(super) fn freed(pc: usize, block: *mut c_void) {
+    if online::only()
+        && !gate::on()
+        && let Some(thread) = thread::known()
+        && !caller::of(pc).is_keeper()
+    {
+        // SAFETY: `known` gives the calling thread's own state; the program's live block.
+        unsafe {
+            if (*thread).in_library == 0 && online::block_died(thread, pc, block as usize) {
+                return give_back((*thread).freed.exchange(block));
+            }
+        }
+    }
+    freed_in_general(pc, block);
 }
 
-/// The program frees a block, which is given back at once or once others have been freed.
-pub(super) fn freed(pc: usize, block: *mut c_void) {
+/// As [`freed`].
+#[cold]
+#[inline(never)]
+fn freed_in_general(pc: usize, block: *mut c_void) {
     let waiting = Waiting::begin(block);
     died(pc, block);
     match waiting {
@@ -63,8 +93,7 @@ pub(super) fn freed(pc: usize, block: *mut c_void) {
 
 /// A block dies; its size is known from its birth.
 fn died(pc: usize, block: *mut c_void) {
-    // What the loader or the OpenMP library lets the program see of its own, and frees, is guarded by locks that nobody sees.
-    let own = modules::is_loader(pc as u64) || modules::is_openmp(pc as u64) || openmp::in_library();
+    let own = caller::of(pc).is_keeper() || openmp::in_library();
     if !block.is_null() && recording() && !own {
         // SAFETY: the program's live block.
         gate::freed(pc, block as u64, || unsafe { c::malloc_usable_size(block) } as u64);

@@ -21,6 +21,7 @@ macro_rules! intercept {
 }
 
 mod barrier;
+mod caller;
 mod clone;
 mod condition;
 mod container;
@@ -51,5 +52,6 @@ pub(crate) mod uring;
 mod wide;
 pub(crate) mod words;
 
+pub(crate) use caller::forget as forget_callers;
 pub(crate) use heap::{BORN, Freed, LARGEST as LARGEST_WAITING, lock_for_fork, unlock_after_fork};
 pub(crate) use openmp::Task;

@@ -71,36 +71,74 @@ unsafe fn end(thread: *mut Thread, access: &Access, pc: u64) {
         (*thread).busy = JUDGING;
         compiler_fence(Ordering::SeqCst);
         shadow::waits(access.address as usize, Eye::node_of_call(thread, pc));
-        let mine = (*thread).eye.moment() | WRITE | BYTES;
-        let mut noted = false;
-        let mut note = || {
-            if !noted {
-                noted = true;
-                Eye::note(thread, access, pc);
-            }
-        };
-        let what = || (*access, pc);
         // What an allocator gives nobody else a part of is the block's.
         let mut left = (access.size as usize).div_ceil(GRANULE);
         let mut at = access.address as usize;
         while left != 0 {
-            let cells = shadow::cells(at, left.min(AT_ONCE));
+            let cells = shadow::cells(at, left);
             if cells.is_empty() {
                 break;
             }
-            for (cell, granule) in cells.iter().zip((at..).step_by(GRANULE)) {
-                let entered = pair::end(&quick::past_of(thread), cell, mine);
-                if entered == Entered::Yes {
-                    continue;
-                }
-                super::enter(thread, (cell, granule), (mine, true), entered, (&mut note, &what));
-                mark(cell, mine);
-            }
-            note();
+            mark_all(thread, (cells, at), access, pc);
             (at, left) = (at + cells.len() * GRANULE, left - cells.len());
         }
         compiler_fence(Ordering::SeqCst);
         (*thread).busy = 0;
+    }
+}
+
+/// Publishes the write by which a block's life ends in its cells, the first of which is that of `address`, and judges it.
+///
+/// # Safety
+/// `thread` is the calling thread's, and busy.
+#[inline(always)]
+pub(super) unsafe fn mark_all(
+    thread: *mut Thread,
+    (cells, address): (&[Cell], usize),
+    access: &Access,
+    pc: u64,
+) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let mine = (*thread).eye.moment() | WRITE | BYTES;
+        let past = quick::past_of(thread);
+        let mut noted = false;
+        for (part, first) in cells.chunks(AT_ONCE).zip((address..).step_by(AT_ONCE * GRANULE)) {
+            for (at, cell) in part.iter().enumerate() {
+                let entered = pair::end(&past, cell, mine);
+                if entered != Entered::Yes {
+                    let place = (cell, first + at * GRANULE);
+                    mark_in_general(thread, place, (mine, entered), (access, pc), &mut noted);
+                }
+            }
+            if !noted {
+                noted = true;
+                Eye::note(thread, access, pc);
+            }
+        }
+    }
+}
+
+/// As [`mark_all`], in one cell, where there is more than [`pair::end`] deals with. `noted`: whether the history has the access.
+#[cold]
+#[inline(never)]
+unsafe fn mark_in_general(
+    thread: *mut Thread,
+    place: (&Cell, usize),
+    (mine, entered): (u64, Entered),
+    (access, pc): (&Access, u64),
+    noted: &mut bool,
+) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let mut note = || {
+            if !*noted {
+                *noted = true;
+                Eye::note(thread, access, pc);
+            }
+        };
+        super::enter(thread, place, (mine, true), entered, (&mut note, &|| (*access, pc)));
+        mark(place.0, mine);
     }
 }
 

@@ -18,6 +18,7 @@ mod crowd;
 mod eye;
 mod freed;
 mod history;
+mod life;
 pub(crate) mod list;
 mod memory;
 mod nesting;
@@ -41,6 +42,7 @@ use deadheat_core::access::{Access, Mode, Via};
 use deadheat_core::event::{BlockKind, Fault, LockMode, Op, SyncKind};
 
 pub(crate) use eye::Eye;
+pub(crate) use life::{born as block_born, died as block_died};
 pub(crate) use memory::{begin as limit_memory, none as without_memory};
 pub(crate) use quick::{access, is_known, on_access, on_odd_access, range, used};
 pub(crate) use report::records as certain;
@@ -550,14 +552,8 @@ unsafe fn born(thread: *mut Thread, pc: usize, owner: (u32, bool), what: (u64, u
         return report::benign(address, address.saturating_add(size));
     }
     let end = address.saturating_add(size);
-    object::in_range(address, end, |at| {
-        // Who holds a stripe is busy or quiet: a handler that interrupts it must not wait for another one.
-        let _quiet = sys::Quiet::new();
-        if let Some(_held) = atomic::hold(at as usize, owner) {
-            // SAFETY: the stripe is held; the calling thread's own state.
-            unsafe { object::remove_near(at, address, end, |lock| nesting::forget(thread, lock)) };
-        }
-    });
+    // SAFETY: the calling thread's own state.
+    unsafe { forget_within(thread, owner, (address, end)) };
     // SAFETY: the calling thread's own state; the block is new, so nobody else uses it in order.
     unsafe {
         let outer = (*thread).busy;
@@ -580,6 +576,18 @@ unsafe fn born(thread: *mut Thread, pc: usize, owner: (u32, bool), what: (u64, u
         compiler_fence(Ordering::SeqCst);
         (*thread).busy = outer;
     }
+}
+
+/// The objects in a range of addresses are no more.
+unsafe fn forget_within(thread: *mut Thread, owner: (u32, bool), (start, end): (u64, u64)) {
+    object::in_range(start, end, |at| {
+        // Who holds a stripe is busy or quiet: a handler that interrupts it must not wait for another one.
+        let _quiet = sys::Quiet::new();
+        if let Some(_held) = atomic::hold(at as usize, owner) {
+            // SAFETY: the stripe is held; the calling thread's own state.
+            unsafe { object::remove_near(at, start, end, |lock| nesting::forget(thread, lock)) };
+        }
+    });
 }
 
 /// The birth of a block, whose cells are clear, is a write to its first bytes.

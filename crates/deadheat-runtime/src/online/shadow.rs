@@ -5,6 +5,8 @@
 
 use core::sync::atomic::{AtomicU32, AtomicU64 as Word, AtomicUsize, Ordering};
 
+use deadheat_core::event::BlockKind;
+
 use super::block::{self, Blocks};
 use super::memory;
 use super::word::GRANULE;
@@ -256,6 +258,99 @@ pub(crate) unsafe fn note(noted: &Noted) {
         let who = (u64::from(noted.node) & NODE) << NODE_SHIFT | u64::from(noted.thread);
         (*first).store(HEAD | who, Ordering::Release);
     }
+}
+
+/// The words in which a heap block of so many bytes is noted; `None` for one that does not begin at a multiple of 16 or does not lie
+/// in one region, in which something was noted already.
+#[inline(always)]
+pub(super) fn notes<'a>(address: usize, size: usize) -> Option<&'a [Word]> {
+    let region = address >> REGION_LOG2;
+    let size = size.max(2 * META_GRANULE);
+    if !is_within(region, address, size) || !address.is_multiple_of(META_GRANULE) {
+        return None;
+    }
+    let base = META[region].load(Ordering::Relaxed);
+    let first = base.wrapping_add(address / META_GRANULE * META_WORD) as *const Word;
+    // SAFETY: the region's words are mapped.
+    (base != 0).then(|| unsafe { core::slice::from_raw_parts(first, size.div_ceil(META_GRANULE)) })
+}
+
+/// The cells of a heap block of so many bytes; `None` if it does not lie in one region, in which something was accessed already.
+#[inline(always)]
+pub(super) fn cells_of<'a>(address: usize, size: usize) -> Option<&'a [Cell]> {
+    let region = address >> REGION_LOG2;
+    if !is_within(region, address, size) {
+        return None;
+    }
+    let base = CELLS[region].load(Ordering::Relaxed);
+    let first = base.wrapping_add((address & !(GRANULE - 1)) * SCALE) as *const Cell;
+    // SAFETY: the region's cells are mapped.
+    (base != 0).then(|| unsafe { core::slice::from_raw_parts(first, size.div_ceil(GRANULE)) })
+}
+
+/// Whether so many bytes from an address on are in a region.
+#[inline(always)]
+fn is_within(region: usize, address: usize, size: usize) -> bool {
+    region < REGIONS && address.wrapping_add(size - 1) >> REGION_LOG2 == region
+}
+
+/// The cells have a new life; so many of them begin it with the word `birth`.
+///
+/// # Safety
+/// As for [`clear`].
+#[inline(always)]
+pub(super) unsafe fn begin(cells: &[Cell], (birth, born): (u64, usize), blocks: &mut Blocks) {
+    let (first, rest) = cells.split_at(cells.len().min(born));
+    for (part, word) in [(first, birth), (rest, 0)] {
+        for cell in part {
+            // SAFETY: passed on.
+            if super::word::is_special(cell[0].load(Ordering::Relaxed)) && !unsafe { unlinked(cell, blocks) } {
+                continue;
+            }
+            cell[0].store(word, Ordering::Relaxed);
+            cell[1].store(0, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Clears a cell that has a block; `false` if somebody is about to give it another.
+#[cold]
+#[inline(never)]
+unsafe fn unlinked(cell: &Cell, blocks: &mut Blocks) -> bool {
+    // SAFETY: the caller's promise.
+    unsafe { block::clear(cell, blocks) };
+    cell[0].load(Ordering::Relaxed) == 0
+}
+
+/// Notes a block in its [words](notes).
+#[inline(always)]
+pub(super) fn note_in(notes: &[Word], noted: &Noted) {
+    let [first, second, rest @ ..] = notes else { return };
+    for word in rest {
+        // Those of other blocks within this one are of a past life.
+        if word.load(Ordering::Relaxed) != 0 {
+            word.store(0, Ordering::Relaxed);
+        }
+    }
+    second.store(noted.size as u64 | u64::from(noted.kind) << KIND_SHIFT, Ordering::Relaxed);
+    let who = (u64::from(noted.node) & NODE) << NODE_SHIFT | u64::from(noted.thread);
+    first.store(HEAD | who, Ordering::Release);
+}
+
+/// The size of the block of the heap, below 1 MiB, that is noted in these [words](notes) and neither was freed nor waits.
+#[inline(always)]
+pub(super) fn live_size(notes: &[Word]) -> Option<usize> {
+    let [first, second, ..] = notes else { return None };
+    let size = second.load(Ordering::Relaxed);
+    const { assert!(BlockKind::Heap as u32 == 0) };
+    (first.load(Ordering::Acquire) & HEAD != 0 && size <= SMALL).then_some(size as usize)
+}
+
+/// The block that is noted in these [words](notes), of so many bytes, was freed at `node` and waits before it has another life.
+#[inline(always)]
+pub(super) fn wait_in(notes: &[Word], size: usize, node: u32) {
+    let node = (u64::from(node) & NODE) << FREED_SHIFT;
+    notes[1].store(size as u64 | node | WAITS, Ordering::Release);
 }
 
 /// The block that begins at an address, as it was noted.

@@ -43,37 +43,48 @@ fn tree() -> &'static Tree {
     unsafe { &*TREE.load(Ordering::Relaxed) }
 }
 
-/// Nodes that a thread came to, by a hash of where from. All zeros is none; what does not fit any more is looked up anew.
-pub(crate) type Near = [AtomicU32; 1 << NEAR_LOG2];
-const NEAR_LOG2: u32 = 11;
+/// Nodes that a thread came to, in pairs, the later one first, by where from: calls that follow each other are near each other. All
+/// zeros is none.
+pub(crate) type Near = [[AtomicU32; 2]; PAIRS];
+const PAIRS: usize = 1 << 11;
+/// Over so many pairs the calls below one node are spread.
+const SPREAD_LOG2: u32 = 5;
 
 /// The node of the call from `call` (a return address) below `parent`. `near` is the calling thread's.
 #[inline]
 pub(crate) fn child(near: &Near, parent: u32, call: u64) -> u32 {
-    let tree = tree();
-    let hash = hash(parent, call);
-    let place = &near[(hash >> (u64::BITS - NEAR_LOG2)) as usize];
-    let found = place.load(Ordering::Relaxed);
-    let node = &tree.nodes[found as usize % NODES];
-    if node.call.load(Ordering::Relaxed) == call
-        && node.parent.load(Ordering::Relaxed) == parent
-        && found != 0
-    {
-        return found;
-    }
-    let child = look_up(tree, parent, call, hash);
-    place.store(child, Ordering::Relaxed);
-    child
+    let hash = call.wrapping_mul(SPREAD) >> (u64::BITS - SPREAD_LOG2);
+    let [first, second] = &near[(2 * parent as usize + hash as usize) % PAIRS];
+    let found = first.load(Ordering::Relaxed);
+    if is_child(found, parent, call) { found } else { child_beside(first, second, parent, call) }
 }
 
-#[inline(always)]
-const fn hash(parent: u32, call: u64) -> u64 {
-    (call ^ (parent as u64) << 32).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+/// As [`child`], which is not the first of its pair.
+#[inline(never)]
+fn child_beside(first: &AtomicU32, second: &AtomicU32, parent: u32, call: u64) -> u32 {
+    let mut found = second.load(Ordering::Relaxed);
+    if !is_child(found, parent, call) {
+        found = look_up(tree(), parent, call);
+    }
+    second.store(first.load(Ordering::Relaxed), Ordering::Relaxed);
+    first.store(found, Ordering::Relaxed);
+    found
 }
+
+/// Whether a node, or 0, is that of a call below `parent`.
+#[inline(always)]
+fn is_child(found: u32, parent: u32, call: u64) -> bool {
+    let node = &tree().nodes[found as usize % NODES];
+    node.call.load(Ordering::Relaxed) == call && node.parent.load(Ordering::Relaxed) == parent && found != 0
+}
+
+/// Multiplied by it, what differs does so in the upper bits.
+const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
 #[cold]
 #[inline(never)]
-fn look_up(tree: &Tree, parent: u32, call: u64, hash: u64) -> u32 {
+fn look_up(tree: &Tree, parent: u32, call: u64) -> u32 {
+    let hash = (call ^ u64::from(parent) << 32).wrapping_mul(SPREAD);
     let mut at = (hash >> 32) as usize % TABLE;
     let mut fresh = 0;
     loop {
