@@ -3,15 +3,14 @@
 //! Birth is recorded after the real call and death before it, so that in the order of stamps a
 //! block's memory has one owner at a time.
 
-use core::cell::UnsafeCell;
 use core::ffi::{c_int, c_void};
 use core::ptr::null_mut;
 
 use deadheat_core::access::{Access, Mode, Via};
 use deadheat_core::event::{BlockKind, Op};
 
+use super::waiting::{self, Waiting};
 use super::{caller, openmp};
-use crate::cold::lock::Lock;
 use crate::cold::start::{light, recording};
 use crate::gate;
 use crate::hot::{log, thread};
@@ -71,7 +70,7 @@ pub(super) fn freed(pc: usize, block: *mut c_void) {
         // SAFETY: `known` gives the calling thread's own state; the program's live block.
         unsafe {
             if (*thread).in_library == 0 && online::block_died(thread, pc, block as usize) {
-                return give_back((*thread).freed.exchange(block));
+                return waiting::keep(thread, block);
             }
         }
     }
@@ -108,8 +107,7 @@ pub(super) const HEAP: BlockKind = BlockKind::Heap;
 intercept! {
     /// `malloc`
     fn dh_wrap_malloc / malloc(size: usize) -> *mut c_void; pc {
-        // SAFETY: passed on.
-        born(pc, unsafe { c::__libc_malloc(size) }, size, HEAP)
+        born(pc, waiting::allocate(size), size, HEAP)
     }
 }
 
@@ -149,13 +147,12 @@ intercept! {
 /// A block gets more room elsewhere: what still uses the old one shall find what was left there.
 fn moved(pc: usize, waiting: Waiting, (block, old): (*mut c_void, usize), size: usize) -> *mut c_void {
     died(pc, block);
-    // SAFETY: the program's live block, of which there are as many bytes.
-    let new = unsafe { c::__libc_malloc(size) };
+    let new = waiting::allocate(size);
     if new.is_null() {
         waiting.end();
         return born(pc, block, old, HEAP);
     }
-    // SAFETY: both blocks have as many bytes, and one of them is new.
+    // SAFETY: the program's live block and a new one, both of which have as many bytes.
     unsafe { core::ptr::copy_nonoverlapping(block.cast::<u8>(), new.cast(), old) };
     waiting.exchange(block);
     born(pc, new, size, HEAP)
@@ -178,113 +175,6 @@ intercept! {
     /// `free`
     fn dh_wrap_free / free(block: *mut c_void); pc {
         freed(pc, block);
-    }
-}
-
-/// A thread's freed blocks that wait: while races are looked for, what still uses one shall find what it left there, and not
-/// the allocator's own notes or another block.
-#[repr(C)]
-pub(crate) struct Freed {
-    blocks: [*mut c_void; WAITING],
-    next: usize,
-    /// The block that is about to wait.
-    dying: *mut c_void,
-}
-
-/// How many blocks wait for each thread.
-const WAITING: usize = 64;
-/// Larger ones do not wait: so at most 256 KiB a thread are kept.
-pub(crate) const LARGEST: usize = 4096;
-
-impl Freed {
-    /// Whether the block at an address, whose life ends now, waits before it has another.
-    pub(crate) fn keeps(&self, address: u64) -> bool {
-        self.dying as u64 == address
-    }
-
-    /// A block waits; gives the one that waited longest.
-    fn exchange(&mut self, block: *mut c_void) -> *mut c_void {
-        let oldest = core::mem::replace(&mut self.blocks[self.next % WAITING], block);
-        self.next = self.next.wrapping_add(1);
-        oldest
-    }
-
-    /// At the end of the thread they wait among those of other ended threads.
-    pub(crate) fn leave(&mut self) {
-        for block in &mut self.blocks {
-            let block = core::mem::replace(block, null_mut());
-            if !block.is_null() {
-                // SAFETY: under the lock. The program's blocks, freed once.
-                give_back(LEFT.lock.with(|| unsafe { (*LEFT.freed.get()).exchange(block) }));
-            }
-        }
-    }
-}
-
-/// What ended threads have freed.
-struct Left {
-    lock: Lock,
-    freed: UnsafeCell<Freed>,
-}
-
-// SAFETY: `freed` is touched under `lock` alone.
-unsafe impl Sync for Left {}
-
-static LEFT: Left = Left {
-    lock: Lock::new(),
-    freed: UnsafeCell::new(Freed { blocks: [null_mut(); WAITING], next: 0, dying: null_mut() }),
-};
-
-/// Takes the lock for a fork.
-pub(crate) fn lock_for_fork() {
-    LEFT.lock.acquire();
-}
-
-/// Gives the lock back after a fork.
-pub(crate) fn unlock_after_fork() {
-    LEFT.lock.release();
-}
-
-/// The calling thread, one of whose blocks is about to be freed and to wait.
-struct Waiting(*mut thread::Thread);
-
-impl Waiting {
-    /// `None` if the block does not wait.
-    fn begin(block: *mut c_void) -> Option<Waiting> {
-        if block.is_null() || !online::on() {
-            return None;
-        }
-        let thread = thread::current()?;
-        // SAFETY: the program's live block; the calling thread's own state.
-        unsafe {
-            if (*thread).internal | (*thread).busy != 0 || c::malloc_usable_size(block) > LARGEST {
-                return None;
-            }
-            (*thread).freed.dying = block;
-        }
-        Some(Waiting(thread))
-    }
-
-    /// It does not wait after all, or does so now.
-    fn end(self) {
-        // SAFETY: the calling thread's own state.
-        unsafe { (*self.0).freed.dying = null_mut() };
-    }
-
-    /// The block waits now; the one that waited longest is given back.
-    fn exchange(self, block: *mut c_void) {
-        // SAFETY: the calling thread's own state.
-        give_back(unsafe { (*self.0).freed.exchange(block) });
-        self.end();
-    }
-}
-
-/// Gives a block back that waited, if there is one.
-fn give_back(block: *mut c_void) {
-    if !block.is_null() {
-        online::waited(block as usize);
-        // SAFETY: a block of the program's that it freed.
-        unsafe { c::__libc_free(block) };
     }
 }
 

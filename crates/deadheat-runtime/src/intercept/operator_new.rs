@@ -6,6 +6,7 @@
 use core::ffi::c_void;
 
 use super::heap::{HEAP, born, freed};
+use super::waiting::allocate;
 use crate::sys::c;
 
 /// Exports a form of `operator new`: its name, its further parameters, how memory is asked for.
@@ -27,12 +28,12 @@ macro_rules! new {
     };
 }
 
-new!(dh_wrap__Znwm / new, "_Znwm", (), size => c::__libc_malloc(size.max(1)));
-new!(dh_wrap__Znam / new_array, "_Znam", (), size => c::__libc_malloc(size.max(1)));
+new!(dh_wrap__Znwm / new, "_Znwm", (), size => allocate(size.max(1)));
+new!(dh_wrap__Znam / new_array, "_Znam", (), size => allocate(size.max(1)));
 new!(dh_wrap__ZnwmRKSt9nothrow_t / new_or_null, "_ZnwmRKSt9nothrow_t", (tag: usize), size =>
-    c::__libc_malloc(size.max(1)));
+    allocate(size.max(1)));
 new!(dh_wrap__ZnamRKSt9nothrow_t / new_array_or_null, "_ZnamRKSt9nothrow_t", (tag: usize), size =>
-    c::__libc_malloc(size.max(1)));
+    allocate(size.max(1)));
 new!(dh_wrap__ZnwmSt11align_val_t / new_aligned, "_ZnwmSt11align_val_t", (alignment: usize), size =>
     c::__libc_memalign(alignment, size.max(1)));
 new!(dh_wrap__ZnamSt11align_val_t / new_array_aligned, "_ZnamSt11align_val_t", (alignment: usize), size =>

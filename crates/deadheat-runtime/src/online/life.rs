@@ -17,9 +17,12 @@ use super::{JUDGING, forget_within, freed, looking, object, state};
 use crate::hot::thread::Thread;
 use crate::intercept::{BORN, LARGEST_WAITING};
 
-/// Whether the thread is in no hook and no handler, and its accesses count.
+/// Whether the thread is in no hook and no handler, its accesses count, and the lives of its blocks are noted.
+///
+/// # Safety
+/// `thread` is the calling thread's.
 #[inline(always)]
-unsafe fn is_common(thread: *mut Thread) -> bool {
+pub(crate) unsafe fn is_common(thread: *mut Thread) -> bool {
     // SAFETY: the callers' promise: the calling thread's own state.
     unsafe {
         (*thread).busy | (*thread).internal | (*thread).signal | (*thread).ignore_writes == 0
@@ -87,12 +90,13 @@ pub(crate) unsafe fn died(thread: *mut Thread, pc: usize, address: usize) -> boo
             return false;
         }
         if !looking() {
+            shadow::wait_in(notes, size, None);
             return true;
         }
         let Some(cells) = shadow::cells_of(address, size) else { return false };
         (*thread).busy = JUDGING;
         compiler_fence(Ordering::SeqCst);
-        shadow::wait_in(notes, size, Eye::node_of_call(thread, pc as u64));
+        shadow::wait_in(notes, size, Some(Eye::node_of_call(thread, pc as u64)));
         let (start, size) = (address as u64, size as u64);
         let access = Access { address: start, size, mode: Mode::Write, atomic: None, via: Via::Free };
         freed::mark_all(thread, (cells, address), &access, pc as u64);

@@ -42,11 +42,11 @@ use deadheat_core::access::{Access, Mode, Via};
 use deadheat_core::event::{BlockKind, Fault, LockMode, Op, SyncKind};
 
 pub(crate) use eye::Eye;
-pub(crate) use life::{born as block_born, died as block_died};
+pub(crate) use life::{born as block_born, died as block_died, is_common as tells_lives};
 pub(crate) use memory::{begin as limit_memory, none as without_memory};
 pub(crate) use quick::{access, is_known, on_access, on_odd_access, range, used};
 pub(crate) use report::records as certain;
-pub(crate) use shadow::{CELLS, REGION_LOG2, REGIONS, waited};
+pub(crate) use shadow::{CELLS, REGION_LOG2, REGIONS, freed_again, has_waited, waited};
 pub(crate) use state::{LOOKING, ON, beside_recording, looking, on, only};
 pub(crate) use tree::Near;
 pub(crate) use word::WRITE_BIT;

@@ -201,8 +201,12 @@ const HEAD: u64 = 1 << 63;
 const NODE_SHIFT: u32 = 32;
 const KIND_SHIFT: u32 = 56;
 const KIND: u64 = 0x3f;
-/// In the second word of a block that was freed and waits; below its kind is then, beside its size, where it was freed: a node.
+/// In the second word of a block that was freed and waits, where that is told; below its kind is then, beside its size, where it was freed: a node.
 const WAITS: u64 = 1 << 62;
+/// In the second word of a block that waits once, or has done so and is kept by its thread.
+const IN_RING: u64 = 1 << 55;
+const IN_STORE: u64 = 1 << 54;
+const FREED: u64 = WAITS | IN_RING | IN_STORE;
 const SMALL: u64 = (1 << FREED_SHIFT) - 1;
 const FREED_SHIFT: u32 = 20;
 const NODE: u64 = 0x7fff_ffff;
@@ -346,11 +350,12 @@ pub(super) fn live_size(notes: &[Word]) -> Option<usize> {
     (first.load(Ordering::Acquire) & HEAD != 0 && size <= SMALL).then_some(size as usize)
 }
 
-/// The block that is noted in these [words](notes), of so many bytes, was freed at `node` and waits before it has another life.
+/// The block that is noted in these [words](notes), of so many bytes, was freed, at `node` if that is told, and waits before it has
+/// another life.
 #[inline(always)]
-pub(super) fn wait_in(notes: &[Word], size: usize, node: u32) {
-    let node = (u64::from(node) & NODE) << FREED_SHIFT;
-    notes[1].store(size as u64 | node | WAITS, Ordering::Release);
+pub(super) fn wait_in(notes: &[Word], size: usize, node: Option<u32>) {
+    let told = node.map_or(0, |node| WAITS | (u64::from(node) & NODE) << FREED_SHIFT);
+    notes[1].store(size as u64 | told | IN_RING, Ordering::Release);
 }
 
 /// The block that begins at an address, as it was noted.
@@ -363,7 +368,7 @@ pub(crate) fn noted_at(address: usize) -> Option<Noted> {
         let (first, second) = (meta(address, false)?, meta(address + META_GRANULE, false)?);
         ((*first).load(Ordering::Acquire), (*second).load(Ordering::Relaxed))
     };
-    let sizes = if second & WAITS != 0 { SMALL } else { (1 << KIND_SHIFT) - 1 };
+    let sizes = if second & FREED != 0 { SMALL } else { (1 << KIND_SHIFT) - 1 };
     (first & HEAD != 0 && second & HEAD == 0).then_some(Noted {
         address,
         size: (second & sizes) as usize,
@@ -378,7 +383,7 @@ pub(crate) fn waits(address: usize, node: u32) {
     if let Some(second) = meta(address + META_GRANULE, false) {
         // SAFETY: the word is mapped.
         unsafe {
-            let kind_and_size = (*second).load(Ordering::Relaxed) & (KIND << KIND_SHIFT | SMALL);
+            let kind_and_size = (*second).load(Ordering::Relaxed) & (KIND << KIND_SHIFT | SMALL | IN_STORE);
             let node = (u64::from(node) & NODE) << FREED_SHIFT;
             (*second).store(kind_and_size | node | WAITS, Ordering::Release);
         }
@@ -391,10 +396,33 @@ pub(crate) fn waited(address: usize) {
         // SAFETY: the word is mapped.
         unsafe {
             let word = (*second).load(Ordering::Relaxed);
-            if word & WAITS != 0 {
+            if word & FREED != 0 {
                 (*second).store(word & (KIND << KIND_SHIFT | SMALL), Ordering::Release);
             }
         }
+    }
+}
+
+/// The block that begins at an address is freed. If that is so already, it does not wait once any more; whether its thread keeps it.
+pub(crate) fn freed_again(address: usize) -> bool {
+    let Some(second) = meta(address + META_GRANULE, false) else { return false };
+    // SAFETY: the word is mapped.
+    unsafe { (*second).fetch_and(!IN_RING, Ordering::Relaxed) & IN_STORE != 0 }
+}
+
+/// Whether the block that begins at an address has waited once; its thread keeps it from now on. What still uses it is told as
+/// while it waits.
+#[inline(always)]
+pub(crate) fn has_waited(address: usize) -> bool {
+    let Some(second) = meta(address + META_GRANULE, false) else { return false };
+    // SAFETY: the word is mapped.
+    unsafe {
+        let word = (*second).load(Ordering::Relaxed);
+        let once = word & IN_RING != 0;
+        if once {
+            (*second).store(word ^ (IN_RING | IN_STORE), Ordering::Release);
+        }
+        once
     }
 }
 
