@@ -62,19 +62,25 @@ const GRANULE: u64 = 8;
 /// The program frees a block, which is given back at once or once others have been freed.
 #[inline(always)]
 pub(super) fn freed(pc: usize, block: *mut c_void) {
-    if online::only()
-        && !gate::on()
-        && let Some(thread) = thread::known()
-        && !caller::of(pc).is_keeper()
-    {
-        // SAFETY: `known` gives the calling thread's own state; the program's live block.
-        unsafe {
-            if (*thread).in_library == 0 && online::block_died(thread, pc, block as usize) {
-                return waiting::keep(thread, block);
-            }
-        }
+    match waits(pc, block) {
+        // SAFETY: the calling thread, and the program has freed the block.
+        Some(thread) => unsafe { waiting::keep(thread, block) },
+        None => freed_in_general(pc, block),
     }
-    freed_in_general(pc, block);
+}
+
+/// A block dies and is to wait: gives the calling thread, where that is the common kind of death. Otherwise nothing was done.
+#[inline(always)]
+fn waits(pc: usize, block: *mut c_void) -> Option<*mut thread::Thread> {
+    if !online::only() || gate::on() {
+        return None;
+    }
+    let thread = thread::known()?;
+    // SAFETY: `known` gives the calling thread's own state; the program's live block, or none.
+    unsafe {
+        let common = !caller::of(pc).is_keeper() && (*thread).in_library == 0;
+        (common && online::block_died(thread, pc, block as usize)).then_some(thread)
+    }
 }
 
 /// As [`freed`].
@@ -114,6 +120,14 @@ intercept! {
 intercept! {
     /// `calloc`
     fn dh_wrap_calloc / calloc(count: usize, size: usize) -> *mut c_void; pc {
+        if let Some(total) = count.checked_mul(size)
+            && let block = waiting::take(total)
+            && !block.is_null()
+        {
+            // SAFETY: the block has as many bytes.
+            unsafe { block.cast::<u8>().write_bytes(0, total) };
+            return born(pc, block, total, HEAP);
+        }
         // SAFETY: passed on; a product that overflows gives no block.
         born(pc, unsafe { c::__libc_calloc(count, size) }, count.wrapping_mul(size), HEAP)
     }
@@ -128,11 +142,19 @@ intercept! {
         } else {
             0
         };
-        if size > old
-            && online::looking()
-            && let Some(waiting) = Waiting::begin(block)
-        {
-            return moved(pc, waiting, (block, old), size);
+        if size > old && online::looking() && !block.is_null() {
+            if let Some(thread) = waits(pc, block) {
+                return moved(pc, (block, old), size, |moved| {
+                    if moved {
+                        // SAFETY: the calling thread, and the program has freed the block.
+                        unsafe { waiting::keep(thread, block) }
+                    }
+                });
+            }
+            if let Some(waiting) = Waiting::begin(block) {
+                died(pc, block);
+                return moved(pc, (block, old), size, |moved| if moved { waiting.exchange(block) } else { waiting.end() });
+            }
         }
         died(pc, block);
         // SAFETY: passed on.
@@ -144,17 +166,23 @@ intercept! {
     }
 }
 
-/// A block gets more room elsewhere: what still uses the old one shall find what was left there.
-fn moved(pc: usize, waiting: Waiting, (block, old): (*mut c_void, usize), size: usize) -> *mut c_void {
-    died(pc, block);
+/// A block that died gets more room elsewhere: what still uses the old one shall find what was left there. `waits`: it waits, if
+/// there is room elsewhere.
+fn moved(
+    pc: usize,
+    (block, old): (*mut c_void, usize),
+    size: usize,
+    waits: impl FnOnce(bool),
+) -> *mut c_void {
     let new = waiting::allocate(size);
     if new.is_null() {
-        waiting.end();
-        return born(pc, block, old, HEAP);
+        waits(false);
+        born(pc, block, old, HEAP);
+        return new;
     }
     // SAFETY: the program's live block and a new one, both of which have as many bytes.
     unsafe { core::ptr::copy_nonoverlapping(block.cast::<u8>(), new.cast(), old) };
-    waiting.exchange(block);
+    waits(true);
     born(pc, new, size, HEAP)
 }
 

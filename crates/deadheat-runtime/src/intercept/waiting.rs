@@ -187,6 +187,17 @@ fn give_back(block: *mut c_void) {
 /// A block of so many bytes: one that has waited, or one of the allocator's. It is to be told as born.
 #[inline(always)]
 pub(super) fn allocate(size: usize) -> *mut c_void {
+    let block = take(size);
+    if !block.is_null() {
+        return block;
+    }
+    // SAFETY: a plain number.
+    unsafe { c::__libc_malloc(size) }
+}
+
+/// A block of so many bytes that has waited, or none. It is to be told as born.
+#[inline(always)]
+pub(super) fn take(size: usize) -> *mut c_void {
     let class = (size.saturating_add(HEAD + STEP - 1) / STEP).max(2);
     if class < CLASSES
         && online::only()
@@ -203,6 +214,5 @@ pub(super) fn allocate(size: usize) -> *mut c_void {
             }
         }
     }
-    // SAFETY: a plain number.
-    unsafe { c::__libc_malloc(size) }
+    null_mut()
 }

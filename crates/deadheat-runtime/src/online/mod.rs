@@ -597,7 +597,8 @@ unsafe fn birth(thread: *mut Thread, address: u64, size: u64) {
         if (*thread).ignore_writes != 0 || (*thread).busy != 0 || !looking() {
             return;
         }
-        let moment = word::moment((*thread).eye.slot, (*thread).eye.birth()) | WRITE;
+        let eye = &mut (*thread).eye;
+        let moment = if eye.is_out() { word::moment(eye.slot, eye.now() - 1) | WRITE } else { eye.birth() };
         let (mut at, mut left) = (address as usize, (size as usize).div_ceil(GRANULE));
         while left != 0 {
             let cells = shadow::cells(at, left);

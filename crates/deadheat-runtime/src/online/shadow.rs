@@ -264,38 +264,92 @@ pub(crate) unsafe fn note(noted: &Noted) {
     }
 }
 
-/// The words in which a heap block of so many bytes is noted; `None` for one that does not begin at a multiple of 16 or does not lie
-/// in one region, in which something was noted already.
-#[inline(always)]
-pub(super) fn notes<'a>(address: usize, size: usize) -> Option<&'a [Word]> {
-    let region = address >> REGION_LOG2;
-    let size = size.max(2 * META_GRANULE);
-    if !is_within(region, address, size) || !address.is_multiple_of(META_GRANULE) {
-        return None;
-    }
-    let base = META[region].load(Ordering::Relaxed);
-    let first = base.wrapping_add(address / META_GRANULE * META_WORD) as *const Word;
-    // SAFETY: the region's words are mapped.
-    (base != 0).then(|| unsafe { core::slice::from_raw_parts(first, size.div_ceil(META_GRANULE)) })
+/// What the detector has of a heap block: where its cells and the words in which it is noted are.
+#[derive(Clone, Copy)]
+pub(super) struct Place {
+    cells: usize,
+    notes: usize,
+    address: usize,
 }
 
-/// The cells of a heap block of so many bytes; `None` if it does not lie in one region, in which something was accessed already.
+/// The place of a heap block at an address, which has so many bytes at least; `None` if it does not begin at a multiple of 16 or
+/// does not lie in one region, or if nothing was noted in that, or if its cells are to be `looked` at and nothing was accessed there.
 #[inline(always)]
-pub(super) fn cells_of<'a>(address: usize, size: usize) -> Option<&'a [Cell]> {
+pub(super) fn place(address: usize, size: usize, looked: bool) -> Option<Place> {
     let region = address >> REGION_LOG2;
-    if !is_within(region, address, size) {
+    if region >= REGIONS || !is_within(address, size) || !address.is_multiple_of(META_GRANULE) {
         return None;
     }
-    let base = CELLS[region].load(Ordering::Relaxed);
-    let first = base.wrapping_add((address & !(GRANULE - 1)) * SCALE) as *const Cell;
-    // SAFETY: the region's cells are mapped.
-    (base != 0).then(|| unsafe { core::slice::from_raw_parts(first, size.div_ceil(GRANULE)) })
+    let (cells, notes) = (CELLS[region].load(Ordering::Relaxed), META[region].load(Ordering::Relaxed));
+    (notes != 0 && (cells != 0 || !looked)).then_some(Place { cells, notes, address })
 }
 
-/// Whether so many bytes from an address on are in a region.
+/// Whether so many bytes from an address on, and the second word in which they are noted, are in one region.
 #[inline(always)]
-fn is_within(region: usize, address: usize, size: usize) -> bool {
-    region < REGIONS && address.wrapping_add(size - 1) >> REGION_LOG2 == region
+fn is_within(address: usize, size: usize) -> bool {
+    let last = address.wrapping_add(size.max(2 * META_GRANULE) - 1);
+    (address ^ last) >> REGION_LOG2 == 0
+}
+
+impl Place {
+    /// The words in which a block of so many bytes is noted.
+    ///
+    /// # Safety
+    /// So many bytes are in the region.
+    #[inline(always)]
+    unsafe fn notes<'a>(self, size: usize) -> &'a [Word] {
+        let first = self.notes.wrapping_add(self.address / META_GRANULE * META_WORD) as *const Word;
+        let count = size.div_ceil(META_GRANULE).max(2);
+        // SAFETY: the region's words are mapped.
+        unsafe { core::slice::from_raw_parts(first, count) }
+    }
+
+    /// The cells of so many bytes; `None` if these are not in one region.
+    #[inline(always)]
+    pub(super) fn cells<'a>(self, size: usize) -> Option<&'a [Cell]> {
+        if !is_within(self.address, size) {
+            return None;
+        }
+        let first = self.cells.wrapping_add(self.address * SCALE) as *const Cell;
+        // SAFETY: the region's cells are mapped.
+        Some(unsafe { core::slice::from_raw_parts(first, size.div_ceil(GRANULE)) })
+    }
+
+    /// Notes the block, of which there are as many bytes as it was asked for.
+    #[inline(always)]
+    pub(super) fn note(self, size: usize, node: u32, thread: u32) {
+        // SAFETY: `place` looked for that.
+        let [first, second, rest @ ..] = (unsafe { self.notes(size) }) else { return };
+        for word in rest {
+            // Those of other blocks within this one are of a past life.
+            if word.load(Ordering::Relaxed) != 0 {
+                word.store(0, Ordering::Relaxed);
+            }
+        }
+        const { assert!(BlockKind::Heap as u32 == 0) };
+        second.store(size as u64, Ordering::Relaxed);
+        let who = (u64::from(node) & NODE) << NODE_SHIFT | u64::from(thread);
+        first.store(HEAD | who, Ordering::Release);
+    }
+
+    /// The size of the block of the heap, below 1 MiB, that is noted and was not freed; else 0.
+    #[inline(always)]
+    pub(super) fn live_size(self) -> usize {
+        // SAFETY: `place` looked for that.
+        let [first, second, ..] = (unsafe { self.notes(1) }) else { return 0 };
+        let size = second.load(Ordering::Relaxed);
+        if first.load(Ordering::Acquire) & HEAD != 0 && size <= SMALL { size as usize } else { 0 }
+    }
+
+    /// The block, of so many bytes, was freed, at `node` if that is told, and waits before it has another life.
+    #[inline(always)]
+    pub(super) fn waits(self, size: usize, node: Option<u32>) {
+        let told = node.map_or(0, |node| WAITS | (u64::from(node) & NODE) << FREED_SHIFT);
+        // SAFETY: `place` looked for that.
+        if let [_, second, ..] = unsafe { self.notes(1) } {
+            second.store(size as u64 | told | IN_RING, Ordering::Release);
+        }
+    }
 }
 
 /// The cells have a new life; so many of them begin it with the word `birth`.
@@ -308,7 +362,8 @@ pub(super) unsafe fn begin(cells: &[Cell], (birth, born): (u64, usize), blocks: 
     for (part, word) in [(first, birth), (rest, 0)] {
         for cell in part {
             // SAFETY: passed on.
-            if super::word::is_special(cell[0].load(Ordering::Relaxed)) && !unsafe { unlinked(cell, blocks) } {
+            if super::word::is_special(cell[0].load(Ordering::Relaxed)) && !unsafe { unlinked(cell, blocks) }
+            {
                 continue;
             }
             cell[0].store(word, Ordering::Relaxed);
@@ -324,38 +379,6 @@ unsafe fn unlinked(cell: &Cell, blocks: &mut Blocks) -> bool {
     // SAFETY: the caller's promise.
     unsafe { block::clear(cell, blocks) };
     cell[0].load(Ordering::Relaxed) == 0
-}
-
-/// Notes a block in its [words](notes).
-#[inline(always)]
-pub(super) fn note_in(notes: &[Word], noted: &Noted) {
-    let [first, second, rest @ ..] = notes else { return };
-    for word in rest {
-        // Those of other blocks within this one are of a past life.
-        if word.load(Ordering::Relaxed) != 0 {
-            word.store(0, Ordering::Relaxed);
-        }
-    }
-    second.store(noted.size as u64 | u64::from(noted.kind) << KIND_SHIFT, Ordering::Relaxed);
-    let who = (u64::from(noted.node) & NODE) << NODE_SHIFT | u64::from(noted.thread);
-    first.store(HEAD | who, Ordering::Release);
-}
-
-/// The size of the block of the heap, below 1 MiB, that is noted in these [words](notes) and neither was freed nor waits.
-#[inline(always)]
-pub(super) fn live_size(notes: &[Word]) -> Option<usize> {
-    let [first, second, ..] = notes else { return None };
-    let size = second.load(Ordering::Relaxed);
-    const { assert!(BlockKind::Heap as u32 == 0) };
-    (first.load(Ordering::Acquire) & HEAD != 0 && size <= SMALL).then_some(size as usize)
-}
-
-/// The block that is noted in these [words](notes), of so many bytes, was freed, at `node` if that is told, and waits before it has
-/// another life.
-#[inline(always)]
-pub(super) fn wait_in(notes: &[Word], size: usize, node: Option<u32>) {
-    let told = node.map_or(0, |node| WAITS | (u64::from(node) & NODE) << FREED_SHIFT);
-    notes[1].store(size as u64 | told | IN_RING, Ordering::Release);
 }
 
 /// The block that begins at an address, as it was noted.

@@ -43,7 +43,7 @@ fn tree() -> &'static Tree {
     unsafe { &*TREE.load(Ordering::Relaxed) }
 }
 
-/// Nodes that a thread came to, in pairs, the later one first, by where from: calls that follow each other are near each other. All
+/// Nodes that a thread came to, in pairs, the later one of which is the first, by where from: calls that follow each other are near each other. All
 /// zeros is none.
 pub(crate) type Near = [[AtomicU32; 2]; PAIRS];
 const PAIRS: usize = 1 << 11;
@@ -51,7 +51,7 @@ const PAIRS: usize = 1 << 11;
 const SPREAD_LOG2: u32 = 5;
 
 /// The node of the call from `call` (a return address) below `parent`. `near` is the calling thread's.
-#[inline]
+#[inline(always)]
 pub(crate) fn child(near: &Near, parent: u32, call: u64) -> u32 {
     let hash = call.wrapping_mul(SPREAD) >> (u64::BITS - SPREAD_LOG2);
     let [first, second] = &near[(2 * parent as usize + hash as usize) % PAIRS];
@@ -62,10 +62,11 @@ pub(crate) fn child(near: &Near, parent: u32, call: u64) -> u32 {
 /// As [`child`], which is not the first of its pair.
 #[inline(never)]
 fn child_beside(first: &AtomicU32, second: &AtomicU32, parent: u32, call: u64) -> u32 {
-    let mut found = second.load(Ordering::Relaxed);
-    if !is_child(found, parent, call) {
-        found = look_up(tree(), parent, call);
+    let found = second.load(Ordering::Relaxed);
+    if is_child(found, parent, call) {
+        return found;
     }
+    let found = look_up(tree(), parent, call);
     second.store(first.load(Ordering::Relaxed), Ordering::Relaxed);
     first.store(found, Ordering::Relaxed);
     found
