@@ -13,6 +13,7 @@ use super::block::{self, Label};
 use super::lock::Lock;
 use crate::gate;
 use crate::hot::log;
+use crate::intercept;
 use crate::sys::{self, c};
 
 /// Modules that can be loaded at once; more are left out, their code has no name then.
@@ -252,6 +253,7 @@ unsafe extern "C" fn each(info: *mut c::Module, _: usize, records: *mut c_void) 
         URING.fetch_or(is_uring(path), Ordering::Relaxed);
         let flags = if first { module::INSTRUMENTED } else { 0 };
         note_openmp(&found, path);
+        intercept::forget_callers();
         records.put(&found, flags, build_id, path);
         if gate::on() {
             gate::module_loaded(info.bias, (start, end), build_id, path);

@@ -28,8 +28,9 @@ static KEY: AtomicU32 = AtomicU32::new(u32::MAX);
 const DESTRUCTOR_ROUNDS: usize = 4;
 
 const STATE_SIZE: usize = size_of::<Thread>().next_multiple_of(4096);
-/// The state, its frames, and for each of them a node of the tree of calls.
-const MAPPING_SIZE: usize = STATE_SIZE + MAX_FRAMES * (size_of::<Frame>() + size_of::<u32>());
+/// The state, its frames, for each of them a node of the tree of calls, and nodes that it came to.
+const MAPPING_SIZE: usize =
+    STATE_SIZE + MAX_FRAMES * (size_of::<Frame>() + size_of::<u32>()) + size_of::<online::Near>();
 
 /// Unused `Thread`s.
 struct Pool {
@@ -84,6 +85,7 @@ unsafe fn set_up(thread: *mut Thread, id: u32) {
         state.low = frames;
         state.told = frames;
         state.eye.nodes = frames.add(MAX_FRAMES).cast();
+        state.eye.near = state.eye.nodes.add(MAX_FRAMES).cast();
         state.id = id;
         state.stream = NEXT_STREAM.fetch_add(1, Ordering::Relaxed);
     }

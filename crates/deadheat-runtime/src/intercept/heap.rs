@@ -3,17 +3,14 @@
 //! Birth is recorded after the real call and death before it, so that in the order of stamps a
 //! block's memory has one owner at a time.
 
-use core::cell::UnsafeCell;
 use core::ffi::{c_int, c_void};
 use core::ptr::null_mut;
 
 use deadheat_core::access::{Access, Mode, Via};
 use deadheat_core::event::{BlockKind, Op};
 
-use super::openmp;
-use super::touch::from_program;
-use crate::cold::lock::Lock;
-use crate::cold::modules;
+use super::waiting::{self, Waiting};
+use super::{caller, openmp};
 use crate::cold::start::{light, recording};
 use crate::gate;
 use crate::hot::{log, thread};
@@ -24,12 +21,30 @@ const ENOMEM: c_int = 12;
 const EINVAL: c_int = 22;
 
 /// A block was born, unless there is none.
+#[inline(always)]
 pub(super) fn born(pc: usize, block: *mut c_void, size: usize, kind: BlockKind) -> *mut c_void {
+    if kind == HEAP
+        && online::only()
+        && let Some(thread) = thread::known()
+    {
+        let (what, used) = ((block as usize, size.max(1)), !caller::of(pc).is_system());
+        // SAFETY: `known` gives the calling thread's own state; the block is new.
+        if unsafe { online::block_born(thread, pc, what, used) } {
+            return block;
+        }
+    }
+    born_in_general(pc, block, size, kind)
+}
+
+/// As [`born`].
+#[cold]
+#[inline(never)]
+fn born_in_general(pc: usize, block: *mut c_void, size: usize, kind: BlockKind) -> *mut c_void {
     if !block.is_null() && recording() && !light() {
         // A block of no bytes still has an address, and its end is told.
         let (address, size) = (block as u64, size.max(1) as u64);
         log::event(pc, &Op::Alloc { address, size, kind });
-        if !is_of_system(pc) {
+        if !caller::of(pc).is_system() {
             // To use what somebody else has just got from the heap takes an order, too.
             let size = size.next_multiple_of(GRANULE).min(BORN);
             let (mode, via) = (Mode::Write, Via::Birth);
@@ -44,14 +59,34 @@ pub(crate) const BORN: u64 = 4096;
 /// What an allocator gives nobody else a part of.
 const GRANULE: u64 = 8;
 
-/// Whether a call is one of the C library's own, of the loader's, or of the OpenMP library's: what they allocate for themselves they guard by
-/// locks that nobody sees.
-fn is_of_system(pc: usize) -> bool {
-    !from_program(pc) || modules::is_system(pc as u64)
+/// The program frees a block, which is given back at once or once others have been freed.
+#[inline(always)]
+pub(super) fn freed(pc: usize, block: *mut c_void) {
+    match waits(pc, block) {
+        // SAFETY: the calling thread, and the program has freed the block.
+        Some(thread) => unsafe { waiting::keep(thread, block) },
+        None => freed_in_general(pc, block),
+    }
 }
 
-/// The program frees a block, which is given back at once or once others have been freed.
-pub(super) fn freed(pc: usize, block: *mut c_void) {
+/// A block dies and is to wait: gives the calling thread, where that is the common kind of death. Otherwise nothing was done.
+#[inline(always)]
+fn waits(pc: usize, block: *mut c_void) -> Option<*mut thread::Thread> {
+    if !online::only() || gate::on() {
+        return None;
+    }
+    let thread = thread::known()?;
+    // SAFETY: `known` gives the calling thread's own state; the program's live block, or none.
+    unsafe {
+        let common = !caller::of(pc).is_keeper() && (*thread).in_library == 0;
+        (common && online::block_died(thread, pc, block as usize)).then_some(thread)
+    }
+}
+
+/// As [`freed`].
+#[cold]
+#[inline(never)]
+fn freed_in_general(pc: usize, block: *mut c_void) {
     let waiting = Waiting::begin(block);
     died(pc, block);
     match waiting {
@@ -63,8 +98,7 @@ pub(super) fn freed(pc: usize, block: *mut c_void) {
 
 /// A block dies; its size is known from its birth.
 fn died(pc: usize, block: *mut c_void) {
-    // What the loader or the OpenMP library lets the program see of its own, and frees, is guarded by locks that nobody sees.
-    let own = modules::is_loader(pc as u64) || modules::is_openmp(pc as u64) || openmp::in_library();
+    let own = caller::of(pc).is_keeper() || openmp::in_library();
     if !block.is_null() && recording() && !own {
         // SAFETY: the program's live block.
         gate::freed(pc, block as u64, || unsafe { c::malloc_usable_size(block) } as u64);
@@ -79,14 +113,21 @@ pub(super) const HEAP: BlockKind = BlockKind::Heap;
 intercept! {
     /// `malloc`
     fn dh_wrap_malloc / malloc(size: usize) -> *mut c_void; pc {
-        // SAFETY: passed on.
-        born(pc, unsafe { c::__libc_malloc(size) }, size, HEAP)
+        born(pc, waiting::allocate(size), size, HEAP)
     }
 }
 
 intercept! {
     /// `calloc`
     fn dh_wrap_calloc / calloc(count: usize, size: usize) -> *mut c_void; pc {
+        if let Some(total) = count.checked_mul(size)
+            && let block = waiting::take(total)
+            && !block.is_null()
+        {
+            // SAFETY: the block has as many bytes.
+            unsafe { block.cast::<u8>().write_bytes(0, total) };
+            return born(pc, block, total, HEAP);
+        }
         // SAFETY: passed on; a product that overflows gives no block.
         born(pc, unsafe { c::__libc_calloc(count, size) }, count.wrapping_mul(size), HEAP)
     }
@@ -101,11 +142,19 @@ intercept! {
         } else {
             0
         };
-        if size > old
-            && online::looking()
-            && let Some(waiting) = Waiting::begin(block)
-        {
-            return moved(pc, waiting, (block, old), size);
+        if size > old && online::looking() && !block.is_null() {
+            if let Some(thread) = waits(pc, block) {
+                return moved(pc, (block, old), size, |moved| {
+                    if moved {
+                        // SAFETY: the calling thread, and the program has freed the block.
+                        unsafe { waiting::keep(thread, block) }
+                    }
+                });
+            }
+            if let Some(waiting) = Waiting::begin(block) {
+                died(pc, block);
+                return moved(pc, (block, old), size, |moved| if moved { waiting.exchange(block) } else { waiting.end() });
+            }
         }
         died(pc, block);
         // SAFETY: passed on.
@@ -117,18 +166,23 @@ intercept! {
     }
 }
 
-/// A block gets more room elsewhere: what still uses the old one shall find what was left there.
-fn moved(pc: usize, waiting: Waiting, (block, old): (*mut c_void, usize), size: usize) -> *mut c_void {
-    died(pc, block);
-    // SAFETY: the program's live block, of which there are as many bytes.
-    let new = unsafe { c::__libc_malloc(size) };
+/// A block that died gets more room elsewhere: what still uses the old one shall find what was left there. `waits`: it waits, if
+/// there is room elsewhere.
+fn moved(
+    pc: usize,
+    (block, old): (*mut c_void, usize),
+    size: usize,
+    waits: impl FnOnce(bool),
+) -> *mut c_void {
+    let new = waiting::allocate(size);
     if new.is_null() {
-        waiting.end();
-        return born(pc, block, old, HEAP);
+        waits(false);
+        born(pc, block, old, HEAP);
+        return new;
     }
-    // SAFETY: both blocks have as many bytes, and one of them is new.
+    // SAFETY: the program's live block and a new one, both of which have as many bytes.
     unsafe { core::ptr::copy_nonoverlapping(block.cast::<u8>(), new.cast(), old) };
-    waiting.exchange(block);
+    waits(true);
     born(pc, new, size, HEAP)
 }
 
@@ -149,113 +203,6 @@ intercept! {
     /// `free`
     fn dh_wrap_free / free(block: *mut c_void); pc {
         freed(pc, block);
-    }
-}
-
-/// A thread's freed blocks that wait: while races are looked for, what still uses one shall find what it left there, and not
-/// the allocator's own notes or another block.
-#[repr(C)]
-pub(crate) struct Freed {
-    blocks: [*mut c_void; WAITING],
-    next: usize,
-    /// The block that is about to wait.
-    dying: *mut c_void,
-}
-
-/// How many blocks wait for each thread.
-const WAITING: usize = 64;
-/// Larger ones do not wait: so at most 256 KiB a thread are kept.
-pub(crate) const LARGEST: usize = 4096;
-
-impl Freed {
-    /// Whether the block at an address, whose life ends now, waits before it has another.
-    pub(crate) fn keeps(&self, address: u64) -> bool {
-        self.dying as u64 == address
-    }
-
-    /// A block waits; gives the one that waited longest.
-    fn exchange(&mut self, block: *mut c_void) -> *mut c_void {
-        let oldest = core::mem::replace(&mut self.blocks[self.next % WAITING], block);
-        self.next = self.next.wrapping_add(1);
-        oldest
-    }
-
-    /// At the end of the thread they wait among those of other ended threads.
-    pub(crate) fn leave(&mut self) {
-        for block in &mut self.blocks {
-            let block = core::mem::replace(block, null_mut());
-            if !block.is_null() {
-                // SAFETY: under the lock. The program's blocks, freed once.
-                give_back(LEFT.lock.with(|| unsafe { (*LEFT.freed.get()).exchange(block) }));
-            }
-        }
-    }
-}
-
-/// What ended threads have freed.
-struct Left {
-    lock: Lock,
-    freed: UnsafeCell<Freed>,
-}
-
-// SAFETY: `freed` is touched under `lock` alone.
-unsafe impl Sync for Left {}
-
-static LEFT: Left = Left {
-    lock: Lock::new(),
-    freed: UnsafeCell::new(Freed { blocks: [null_mut(); WAITING], next: 0, dying: null_mut() }),
-};
-
-/// Takes the lock for a fork.
-pub(crate) fn lock_for_fork() {
-    LEFT.lock.acquire();
-}
-
-/// Gives the lock back after a fork.
-pub(crate) fn unlock_after_fork() {
-    LEFT.lock.release();
-}
-
-/// The calling thread, one of whose blocks is about to be freed and to wait.
-struct Waiting(*mut thread::Thread);
-
-impl Waiting {
-    /// `None` if the block does not wait.
-    fn begin(block: *mut c_void) -> Option<Waiting> {
-        if block.is_null() || !online::on() {
-            return None;
-        }
-        let thread = thread::current()?;
-        // SAFETY: the program's live block; the calling thread's own state.
-        unsafe {
-            if (*thread).internal | (*thread).busy != 0 || c::malloc_usable_size(block) > LARGEST {
-                return None;
-            }
-            (*thread).freed.dying = block;
-        }
-        Some(Waiting(thread))
-    }
-
-    /// It does not wait after all, or does so now.
-    fn end(self) {
-        // SAFETY: the calling thread's own state.
-        unsafe { (*self.0).freed.dying = null_mut() };
-    }
-
-    /// The block waits now; the one that waited longest is given back.
-    fn exchange(self, block: *mut c_void) {
-        // SAFETY: the calling thread's own state.
-        give_back(unsafe { (*self.0).freed.exchange(block) });
-        self.end();
-    }
-}
-
-/// Gives a block back that waited, if there is one.
-fn give_back(block: *mut c_void) {
-    if !block.is_null() {
-        online::waited(block as usize);
-        // SAFETY: a block of the program's that it freed.
-        unsafe { c::__libc_free(block) };
     }
 }
 

@@ -6,7 +6,14 @@
 use core::ffi::c_void;
 
 use super::heap::{HEAP, born, freed};
+use super::waiting::allocate;
 use crate::sys::c;
+
+/// The allocator's block of so many bytes, at least one, at a multiple of `alignment`.
+fn aligned(alignment: usize, size: usize) -> *mut c_void {
+    // SAFETY: plain numbers.
+    unsafe { c::__libc_memalign(alignment, size.max(1)) }
+}
 
 /// Exports a form of `operator new`: its name, its further parameters, how memory is asked for.
 macro_rules! new {
@@ -15,8 +22,7 @@ macro_rules! new {
             /// A form of `operator new`.
             fn $export / $inner($size: usize $(, $argument: $type)*) -> *mut c_void; pc {
                 type Real = unsafe extern "C-unwind" fn(usize $(, $type)*) -> *mut c_void;
-                // SAFETY: plain numbers.
-                let block = unsafe { $allocate };
+                let block = $allocate;
                 if !block.is_null() {
                     return born(pc, block, $size, HEAP);
                 }
@@ -27,22 +33,22 @@ macro_rules! new {
     };
 }
 
-new!(dh_wrap__Znwm / new, "_Znwm", (), size => c::__libc_malloc(size.max(1)));
-new!(dh_wrap__Znam / new_array, "_Znam", (), size => c::__libc_malloc(size.max(1)));
+new!(dh_wrap__Znwm / new, "_Znwm", (), size => allocate(size.max(1)));
+new!(dh_wrap__Znam / new_array, "_Znam", (), size => allocate(size.max(1)));
 new!(dh_wrap__ZnwmRKSt9nothrow_t / new_or_null, "_ZnwmRKSt9nothrow_t", (tag: usize), size =>
-    c::__libc_malloc(size.max(1)));
+    allocate(size.max(1)));
 new!(dh_wrap__ZnamRKSt9nothrow_t / new_array_or_null, "_ZnamRKSt9nothrow_t", (tag: usize), size =>
-    c::__libc_malloc(size.max(1)));
+    allocate(size.max(1)));
 new!(dh_wrap__ZnwmSt11align_val_t / new_aligned, "_ZnwmSt11align_val_t", (alignment: usize), size =>
-    c::__libc_memalign(alignment, size.max(1)));
+    aligned(alignment, size));
 new!(dh_wrap__ZnamSt11align_val_t / new_array_aligned, "_ZnamSt11align_val_t", (alignment: usize), size =>
-    c::__libc_memalign(alignment, size.max(1)));
+    aligned(alignment, size));
 new!(dh_wrap__ZnwmSt11align_val_tRKSt9nothrow_t / new_aligned_or_null,
     "_ZnwmSt11align_val_tRKSt9nothrow_t", (alignment: usize, tag: usize), size =>
-    c::__libc_memalign(alignment, size.max(1)));
+    aligned(alignment, size));
 new!(dh_wrap__ZnamSt11align_val_tRKSt9nothrow_t / new_array_aligned_or_null,
     "_ZnamSt11align_val_tRKSt9nothrow_t", (alignment: usize, tag: usize), size =>
-    c::__libc_memalign(alignment, size.max(1)));
+    aligned(alignment, size));
 
 /// Exports forms of `operator delete`; what follows the block (size, alignment, tag) says nothing
 /// that its birth did not.

@@ -10,8 +10,9 @@ use super::block::Blocks;
 use super::clock::Clock;
 use super::history::{History, Kept, ROUND};
 use super::list::List;
-use super::word::{self, LAST_CLOCK};
-use super::{memory, slots, tree};
+use super::tree::{self, Near};
+use super::word::{self, LAST_CLOCK, WRITE};
+use super::{freed, memory, slots};
 use crate::hot::thread::Thread;
 
 /// One thread's part of the detector. All zeros is that of a thread that did nothing yet.
@@ -52,6 +53,8 @@ pub(crate) struct Eye {
     pub(super) blocks: Blocks,
     /// The node of each frame below `Thread::low`.
     pub(crate) nodes: *mut u32,
+    /// Nodes that it came to.
+    pub(crate) near: *const Near,
     /// What races are looked for with beside a recording.
     pub(super) beside: Beside,
 }
@@ -75,10 +78,12 @@ impl Eye {
         self.clock.get(self.slot) + STEP
     }
 
-    /// The clock of the blocks that are born in the present moment: before its accesses, behind all that was published.
+    /// The word of the blocks that are born in the present moment, which accesses count in: before its accesses, behind all that was
+    /// published.
+    #[inline(always)]
     pub(super) fn birth(&mut self) -> u64 {
         self.changed = true;
-        self.now() - 1
+        word::before(self.mine) | WRITE
     }
 
     /// Whether the present moment has an access, or the thread learned something in it.
@@ -172,6 +177,28 @@ impl Eye {
         }
     }
 
+    /// As [`Self::note`], of the end of a small block's life, just after [`Self::node`].
+    ///
+    /// # Safety
+    /// `thread` is the calling thread's.
+    #[inline(never)]
+    pub(super) unsafe fn note_end(thread: *mut Thread, block: (usize, usize), pc: u64) {
+        // SAFETY: the caller's promise; a thread with a slot has its history, and all frames have their nodes.
+        unsafe {
+            let state = &mut *thread;
+            let eye = &mut state.eye;
+            let history = &*eye.history;
+            let common = eye.held.is_empty() && !eye.out && !memory::is_limited() && history.count() != 0;
+            if state.top == state.clean || !common || state.low != state.top || state.top == state.frames {
+                return Eye::note(thread, &freed::end_of(block), pc);
+            }
+            let node = *eye.nodes.add(state.top.offset_from(state.frames) as usize - 1);
+            history.end_in((word::clock(eye.mine), eye.begun), node, block, pc);
+            eye.relocked = false;
+            state.clean = state.top;
+        }
+    }
+
     /// Notes moment, calls and locks in the history. As in a recording `Thread::clean` is the `top` for which nothing has
     /// to be told before an access.
     ///
@@ -224,22 +251,32 @@ impl Eye {
     ///
     /// # Safety
     /// `thread` is the calling thread's.
-    #[inline]
+    #[inline(always)]
     pub(super) unsafe fn node(thread: *mut Thread) -> u32 {
         // SAFETY: the caller's promise; frames below `top` are filled, and so are nodes below `low`.
         unsafe {
             let state = &mut *thread;
-            let nodes = state.eye.nodes;
+            let (nodes, near) = (state.eye.nodes, &*state.eye.near);
             let known = state.low.offset_from(state.frames) as usize;
             let depth = state.top.offset_from(state.frames) as usize;
             let mut node = if known == 0 { 0 } else { *nodes.add(known - 1) };
             for at in known..depth {
-                node = tree::child(node, (*state.frames.add(at)).call);
+                node = tree::child(near, node, (*state.frames.add(at)).call);
                 nodes.add(at).write(node);
             }
             state.low = state.top;
             node
         }
+    }
+
+    /// The node of a call from before `pc` in the present calls.
+    ///
+    /// # Safety
+    /// `thread` is the calling thread's.
+    #[inline(always)]
+    pub(super) unsafe fn node_of_call(thread: *mut Thread, pc: u64) -> u32 {
+        // SAFETY: passed on; the table is the thread's.
+        unsafe { tree::child(&*(*thread).eye.near, Eye::node(thread), pc) }
     }
 
     /// The thread has ended: gives back what it knew.

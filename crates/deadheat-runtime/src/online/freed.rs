@@ -36,7 +36,7 @@ pub(super) unsafe fn died(thread: *mut Thread, pc: usize, what: (u64, u64, Block
     // SAFETY: the calling thread's own state.
     unsafe {
         if kind == BlockKind::Heap && (*thread).freed.keeps(address) && size <= LARGEST_WAITING as u64 {
-            end(thread, &access, pc as u64);
+            end(thread, (address as usize, size as usize), pc as u64);
         } else if kind == BlockKind::Mapping || size >= shadow::LARGE as u64 {
             shadow::touched(address as usize, size as usize, |start, size| {
                 judge_part(thread, &access, (start, start + size), pc as u64);
@@ -62,45 +62,97 @@ pub(super) unsafe fn died(thread: *mut Thread, pc: usize, what: (u64, u64, Block
 ///
 /// # Safety
 /// `thread` is the calling thread's, and in no other hook.
-unsafe fn end(thread: *mut Thread, access: &Access, pc: u64) {
+unsafe fn end(thread: *mut Thread, (address, size): (usize, usize), pc: u64) {
     // SAFETY: the caller's promise.
     unsafe {
         if (*thread).ignore_writes != 0 || (*thread).eye.slot == 0 || !looking() {
             return;
         }
+        let mine = (*thread).eye.moment() | WRITE | BYTES;
         (*thread).busy = JUDGING;
         compiler_fence(Ordering::SeqCst);
-        shadow::waits(access.address as usize, tree::child(Eye::node(thread), pc));
-        let mine = (*thread).eye.moment() | WRITE | BYTES;
-        let mut noted = false;
-        let mut note = || {
-            if !noted {
-                noted = true;
-                Eye::note(thread, access, pc);
-            }
-        };
-        let what = || (*access, pc);
+        shadow::waits(address, Eye::node_of_call(thread, pc));
         // What an allocator gives nobody else a part of is the block's.
-        let mut left = (access.size as usize).div_ceil(GRANULE);
-        let mut at = access.address as usize;
+        let mut left = size.div_ceil(GRANULE);
+        let mut at = address;
         while left != 0 {
-            let cells = shadow::cells(at, left.min(AT_ONCE));
+            let cells = shadow::cells(at, left);
             if cells.is_empty() {
                 break;
             }
-            for (cell, granule) in cells.iter().zip((at..).step_by(GRANULE)) {
-                let entered = pair::end(&quick::past_of(thread), cell, mine);
-                if entered == Entered::Yes {
-                    continue;
-                }
-                super::enter(thread, (cell, granule), (mine, true), entered, (&mut note, &what));
-                mark(cell, mine);
-            }
-            note();
+            mark_all(thread, (cells, at), mine, ((address, size), pc));
             (at, left) = (at + cells.len() * GRANULE, left - cells.len());
         }
         compiler_fence(Ordering::SeqCst);
         (*thread).busy = 0;
+    }
+}
+
+/// The access by which the life of a block of so many bytes at an address ends.
+pub(super) fn end_of((address, size): (usize, usize)) -> Access {
+    Access { address: address as u64, size: size as u64, mode: Mode::Write, atomic: None, via: Via::Free }
+}
+
+/// Publishes `mine`, the write by which a block's life ends, in cells of the block, the first of which is that of `from`, and judges it. The
+/// thread has just been asked for the node of its calls.
+///
+/// # Safety
+/// `thread` is the calling thread's, and busy.
+#[inline(always)]
+pub(super) unsafe fn mark_all(
+    thread: *mut Thread,
+    (cells, from): (&[Cell], usize),
+    mine: u64,
+    (block, pc): ((usize, usize), u64),
+) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let past = quick::past_of(thread);
+        let mut noted = false;
+        let (mut left, mut at) = (cells, from & !(GRANULE - 1));
+        loop {
+            // Mostly that is all.
+            let (part, rest) = if left.len() <= AT_ONCE { (left, &[][..]) } else { left.split_at(AT_ONCE) };
+            for cell in part {
+                let entered = pair::end(&past, cell, mine);
+                if entered != Entered::Yes {
+                    mark_in_general(thread, (cell, at), (mine, entered), (block, pc), &mut noted);
+                }
+                at += GRANULE;
+            }
+            if !noted {
+                noted = true;
+                Eye::note_end(thread, block, pc);
+            }
+            if rest.is_empty() {
+                return;
+            }
+            left = rest;
+        }
+    }
+}
+
+/// As [`mark_all`], in one cell, where there is more than [`pair::end`] deals with. `noted`: whether the history has the access.
+#[cold]
+#[inline(never)]
+unsafe fn mark_in_general(
+    thread: *mut Thread,
+    place: (&Cell, usize),
+    (mine, entered): (u64, Entered),
+    (block, pc): ((usize, usize), u64),
+    noted: &mut bool,
+) {
+    let access = end_of(block);
+    // SAFETY: the caller's promise.
+    unsafe {
+        let mut note = || {
+            if !*noted {
+                *noted = true;
+                Eye::note(thread, &access, pc);
+            }
+        };
+        super::enter(thread, place, (mine, true), entered, (&mut note, &|| (access, pc)));
+        mark(place.0, mine);
     }
 }
 
@@ -173,6 +225,5 @@ pub(super) unsafe fn met(thread: *mut Thread, mine: &Mine<'_>, freed: u64, at: u
 
 /// The access by which the life of a block that waits ended.
 pub(super) fn last(waiting: &Waiting) -> Access {
-    let (address, size) = waiting.block;
-    Access { address: address as u64, size: size as u64, mode: Mode::Write, atomic: None, via: Via::Free }
+    end_of(waiting.block)
 }

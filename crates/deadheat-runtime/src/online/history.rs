@@ -61,6 +61,8 @@ const CLOCK: u64 = (1 << 38) - 1;
 
 /// In the table of beginnings: the clock's first records are gone, and it is remembered from here on alone.
 const CUT: u64 = 1 << 63;
+/// So many records are written before the count says so.
+const AT_ONCE: u64 = 3;
 /// Bytes of a cache line.
 const LINE: usize = 64;
 
@@ -260,9 +262,9 @@ impl History {
         count + 1
     }
 
-    /// Notes the context of what follows. `begun`: how many records there were when the moment began.
-    #[inline]
-    pub(crate) fn context(&self, (clock, begun): (u64, u64), node: u32, locks: &[HeldLock]) {
+    /// A context is about to be noted.
+    #[inline(always)]
+    fn reach(&self, (clock, begun): (u64, u64)) {
         let begins = self.begin(clock);
         let count = self.count();
         if count == begun {
@@ -270,6 +272,33 @@ impl History {
         } else if count - (begins.load(Ordering::Relaxed) & !CUT) > self.mask {
             begins.store(count | CUT, Ordering::Relaxed);
         }
+    }
+
+    /// Notes a context without locks, and in it the access by which the life of a small block ends.
+    #[inline(always)]
+    pub(crate) fn end_in(&self, (clock, begun): (u64, u64), node: u32, block: (usize, usize), pc: u64) {
+        const KIND: u64 = (Mode::Write as u64) << MODE_SHIFT | (Via::Free as u64) << VIA_SHIFT;
+        let (address, size) = (block.0 as u64, block.1 as u64);
+        self.reach((clock, begun));
+        let count = self.count();
+        let put = |at: u64, first: u64, second: u64| {
+            let record = self.record(at);
+            record.first.store(first, Ordering::Relaxed);
+            record.second.store(second, Ordering::Relaxed);
+        };
+        put(count, CONTEXT | clock, u64::from(node));
+        let exact = size.is_power_of_two();
+        let log2 = if exact { u64::from(size.trailing_zeros()) } else { RANGE };
+        put(count + 1, ACCESS | KIND | address & ADDRESS, log2 << SIZE_SHIFT | pc & ADDRESS);
+        // What is behind the last record is nobody's; there are at the most `AT_ONCE`.
+        put(count + 2, SIZE | size, 0);
+        self.count.store(count + if exact { 2 } else { 3 }, Ordering::Release);
+    }
+
+    /// Notes the context of what follows. `begun`: how many records there were when the moment began.
+    #[inline]
+    pub(crate) fn context(&self, (clock, begun): (u64, u64), node: u32, locks: &[HeldLock]) {
+        self.reach((clock, begun));
         let locks = &locks[locks.len().saturating_sub(MOST_LOCKS)..];
         self.put(CONTEXT | (locks.len() as u64) << COUNT_SHIFT | clock, u64::from(node));
         for held in locks {
@@ -334,7 +363,7 @@ impl History {
         let found = self.find_from(begin, count, wanted);
         fence(Ordering::Acquire);
         // What was written meanwhile went over the oldest records.
-        if self.count.load(Ordering::Relaxed) > begin + self.mask - 1 {
+        if self.count.load(Ordering::Relaxed) > begin + self.mask - AT_ONCE {
             return Found::Forgotten;
         }
         found

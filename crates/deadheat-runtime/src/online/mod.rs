@@ -18,6 +18,7 @@ mod crowd;
 mod eye;
 mod freed;
 mod history;
+mod life;
 pub(crate) mod list;
 mod memory;
 mod nesting;
@@ -44,12 +45,14 @@ use deadheat_core::event::{BlockKind, Fault, LockMode, Op, SyncKind};
 
 pub(crate) use eye::Eye;
 pub(crate) use history::Kept;
+pub(crate) use life::{born as block_born, died as block_died, is_common as tells_lives};
 pub(crate) use memory::{begin as limit_memory, none as without_memory};
 pub(crate) use quick::{access, is_known, on_access, on_odd_access, used};
 pub(crate) use range::{is_known as is_known_range, publish as publish_range, range};
 pub(crate) use report::records as certain;
-pub(crate) use shadow::{CELLS, REGION_LOG2, REGIONS, waited};
+pub(crate) use shadow::{CELLS, REGION_LOG2, REGIONS, freed_again, has_waited, waited};
 pub(crate) use state::{LOOKING, ON, beside_recording, looking, on, only};
+pub(crate) use tree::Near;
 pub(crate) use word::WRITE_BIT;
 
 use crate::hot::atomic;
@@ -448,7 +451,7 @@ pub(crate) unsafe fn acquired(thread: *mut Thread, pc: usize, lock: u64, mode: L
             return;
         }
         let owner = ((*thread).id, busy | (*thread).holds == 0);
-        let node = if owner.1 { tree::child(Eye::node(thread), pc as u64) } else { 0 };
+        let node = if owner.1 { Eye::node_of_call(thread, pc as u64) } else { 0 };
         ordering(thread, |eye| eye.acquire(owner, lock, mode, node));
     }
 }
@@ -553,14 +556,8 @@ unsafe fn born(thread: *mut Thread, pc: usize, owner: (u32, bool), what: (u64, u
         return report::benign(address, address.saturating_add(size));
     }
     let end = address.saturating_add(size);
-    object::in_range(address, end, |at| {
-        // Who holds a stripe is busy or quiet: a handler that interrupts it must not wait for another one.
-        let _quiet = sys::Quiet::new();
-        if let Some(_held) = atomic::hold(at as usize, owner) {
-            // SAFETY: the stripe is held; the calling thread's own state.
-            unsafe { object::remove_near(at, address, end, |lock| nesting::forget(thread, lock)) };
-        }
-    });
+    // SAFETY: the calling thread's own state.
+    unsafe { forget_within(thread, owner, (address, end)) };
     // SAFETY: the calling thread's own state; the block is new, so nobody else uses it in order.
     unsafe {
         let outer = (*thread).busy;
@@ -573,7 +570,7 @@ unsafe fn born(thread: *mut Thread, pc: usize, owner: (u32, bool), what: (u64, u
         }
         match kind {
             BlockKind::Heap | BlockKind::Mapping | BlockKind::Descriptor => {
-                let node = tree::child(Eye::node(thread), pc as u64);
+                let node = Eye::node_of_call(thread, pc as u64);
                 let (address, size, kind) = (address as usize, size as usize, kind as u32);
                 shadow::note(&shadow::Noted { address, size, kind, node, thread: owner.0 });
             }
@@ -585,6 +582,18 @@ unsafe fn born(thread: *mut Thread, pc: usize, owner: (u32, bool), what: (u64, u
     }
 }
 
+/// The objects in a range of addresses are no more.
+unsafe fn forget_within(thread: *mut Thread, owner: (u32, bool), (start, end): (u64, u64)) {
+    object::in_range(start, end, |at| {
+        // Who holds a stripe is busy or quiet: a handler that interrupts it must not wait for another one.
+        let _quiet = sys::Quiet::new();
+        if let Some(_held) = atomic::hold(at as usize, owner) {
+            // SAFETY: the stripe is held; the calling thread's own state.
+            unsafe { object::remove_near(at, start, end, |lock| nesting::forget(thread, lock)) };
+        }
+    });
+}
+
 /// The birth of a block, whose cells are clear, is a write to its first bytes.
 unsafe fn birth(thread: *mut Thread, address: u64, size: u64) {
     // SAFETY: the calling thread's own state.
@@ -592,7 +601,8 @@ unsafe fn birth(thread: *mut Thread, address: u64, size: u64) {
         if (*thread).ignore_writes != 0 || (*thread).busy != 0 || !looking() {
             return;
         }
-        let moment = word::moment((*thread).eye.slot, (*thread).eye.birth()) | WRITE;
+        let eye = &mut (*thread).eye;
+        let moment = if eye.is_out() { word::moment(eye.slot, eye.now() - 1) | WRITE } else { eye.birth() };
         let (mut at, mut left) = (address as usize, (size as usize).div_ceil(GRANULE));
         while left != 0 {
             let cells = shadow::cells(at, left);

@@ -233,6 +233,14 @@ unsafe fn drop_object(object: *mut Object) {
     }
 }
 
+/// Whether there may be objects in a range of addresses, which is within one region.
+#[inline(always)]
+pub(crate) fn may_be_within(start: usize, end: usize) -> bool {
+    let pages = start as u64 >> PAGE_LOG2..=(end as u64 - 1) >> PAGE_LOG2;
+    LISTS[start >> REGION_LOG2].load(Ordering::Acquire) != 0
+        && pages.into_iter().any(|page| on_page(page << PAGE_LOG2).load(Ordering::Relaxed) != 0)
+}
+
 /// Calls `each` with every address in a range that may hold an object.
 pub(crate) fn in_range(start: u64, end: u64, mut each: impl FnMut(u64)) {
     let end = end.min((REGIONS as u64) << REGION_LOG2);

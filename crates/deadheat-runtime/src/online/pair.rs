@@ -233,6 +233,10 @@ pub(crate) fn over(seen: &impl Seen, cells: &[[AtomicU64; 2]], mine: u64) -> (us
 pub(crate) fn end(seen: &impl Seen, cell: &[AtomicU64; 2], mine: u64) -> Entered {
     let one = cell[0].load(Ordering::Acquire);
     let other = cell[1].load(Ordering::Acquire);
+    // Mostly the slot's own is all that is there.
+    if other == 0 && is_own_plain(one, mine) {
+        return commit([&cell[0], &cell[1]], [one, freed(mine), 0]);
+    }
     let known = |word| word == 0 || seen.ordered(word);
     if (one | other) & ATOMIC != 0 || !known(one) || !known(other) {
         return Entered::No;

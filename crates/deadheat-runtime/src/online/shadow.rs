@@ -5,6 +5,8 @@
 
 use core::sync::atomic::{AtomicU32, AtomicU64 as Word, AtomicUsize, Ordering};
 
+use deadheat_core::event::BlockKind;
+
 use super::block::{self, Blocks};
 use super::memory;
 use super::word::GRANULE;
@@ -199,8 +201,12 @@ const HEAD: u64 = 1 << 63;
 const NODE_SHIFT: u32 = 32;
 const KIND_SHIFT: u32 = 56;
 const KIND: u64 = 0x3f;
-/// In the second word of a block that was freed and waits; below its kind is then, beside its size, where it was freed: a node.
+/// In the second word of a block that was freed and waits, where that is told; below its kind is then, beside its size, where it was freed: a node.
 const WAITS: u64 = 1 << 62;
+/// In the second word of a block that waits once, or has done so and is kept by its thread.
+const IN_RING: u64 = 1 << 55;
+const IN_STORE: u64 = 1 << 54;
+const FREED: u64 = WAITS | IN_RING | IN_STORE;
 const SMALL: u64 = (1 << FREED_SHIFT) - 1;
 const FREED_SHIFT: u32 = 20;
 const NODE: u64 = 0x7fff_ffff;
@@ -258,6 +264,123 @@ pub(crate) unsafe fn note(noted: &Noted) {
     }
 }
 
+/// What the detector has of a heap block: where its cells and the words in which it is noted are.
+#[derive(Clone, Copy)]
+pub(super) struct Place {
+    cells: usize,
+    notes: usize,
+    address: usize,
+}
+
+/// The place of a heap block at an address, which has so many bytes at least; `None` if it does not begin at a multiple of 16 or
+/// does not lie in one region, or if nothing was noted in that, or if its cells are to be `looked` at and nothing was accessed there.
+#[inline(always)]
+pub(super) fn place(address: usize, size: usize, looked: bool) -> Option<Place> {
+    let region = address >> REGION_LOG2;
+    if region >= REGIONS || !is_within(address, size) || !address.is_multiple_of(META_GRANULE) {
+        return None;
+    }
+    let (cells, notes) = (CELLS[region].load(Ordering::Relaxed), META[region].load(Ordering::Relaxed));
+    (notes != 0 && (cells != 0 || !looked)).then_some(Place { cells, notes, address })
+}
+
+/// Whether so many bytes from an address on, and the second word in which they are noted, are in one region.
+#[inline(always)]
+fn is_within(address: usize, size: usize) -> bool {
+    let last = address.wrapping_add(size.max(2 * META_GRANULE) - 1);
+    (address ^ last) >> REGION_LOG2 == 0
+}
+
+impl Place {
+    /// The words in which a block of so many bytes is noted.
+    ///
+    /// # Safety
+    /// So many bytes are in the region.
+    #[inline(always)]
+    unsafe fn notes<'a>(self, size: usize) -> &'a [Word] {
+        let first = self.notes.wrapping_add(self.address / META_GRANULE * META_WORD) as *const Word;
+        let count = size.div_ceil(META_GRANULE).max(2);
+        // SAFETY: the region's words are mapped.
+        unsafe { core::slice::from_raw_parts(first, count) }
+    }
+
+    /// The cells of so many bytes; `None` if these are not in one region.
+    #[inline(always)]
+    pub(super) fn cells<'a>(self, size: usize) -> Option<&'a [Cell]> {
+        if !is_within(self.address, size) {
+            return None;
+        }
+        let first = self.cells.wrapping_add(self.address * SCALE) as *const Cell;
+        // SAFETY: the region's cells are mapped.
+        Some(unsafe { core::slice::from_raw_parts(first, size.div_ceil(GRANULE)) })
+    }
+
+    /// Notes the block, of which there are as many bytes as it was asked for.
+    #[inline(always)]
+    pub(super) fn note(self, size: usize, node: u32, thread: u32) {
+        // SAFETY: `place` looked for that.
+        let [first, second, rest @ ..] = (unsafe { self.notes(size) }) else { return };
+        for word in rest {
+            // Those of other blocks within this one are of a past life.
+            if word.load(Ordering::Relaxed) != 0 {
+                word.store(0, Ordering::Relaxed);
+            }
+        }
+        const { assert!(BlockKind::Heap as u32 == 0) };
+        second.store(size as u64, Ordering::Relaxed);
+        let who = (u64::from(node) & NODE) << NODE_SHIFT | u64::from(thread);
+        first.store(HEAD | who, Ordering::Release);
+    }
+
+    /// The size of the block of the heap, below 1 MiB, that is noted and was not freed; else 0.
+    #[inline(always)]
+    pub(super) fn live_size(self) -> usize {
+        // SAFETY: `place` looked for that.
+        let [first, second, ..] = (unsafe { self.notes(1) }) else { return 0 };
+        let size = second.load(Ordering::Relaxed);
+        if first.load(Ordering::Acquire) & HEAD != 0 && size <= SMALL { size as usize } else { 0 }
+    }
+
+    /// The block, of so many bytes, was freed, at `node` if that is told, and waits before it has another life.
+    #[inline(always)]
+    pub(super) fn waits(self, size: usize, node: Option<u32>) {
+        let told = node.map_or(0, |node| WAITS | (u64::from(node) & NODE) << FREED_SHIFT);
+        // SAFETY: `place` looked for that.
+        if let [_, second, ..] = unsafe { self.notes(1) } {
+            second.store(size as u64 | told | IN_RING, Ordering::Release);
+        }
+    }
+}
+
+/// The cells have a new life; so many of them begin it with the word `birth`.
+///
+/// # Safety
+/// As for [`clear`].
+#[inline(always)]
+pub(super) unsafe fn begin(cells: &[Cell], (birth, born): (u64, usize), blocks: &mut Blocks) {
+    let (first, rest) = cells.split_at(cells.len().min(born));
+    for (part, word) in [(first, birth), (rest, 0)] {
+        for cell in part {
+            // SAFETY: passed on.
+            if super::word::is_special(cell[0].load(Ordering::Relaxed)) && !unsafe { unlinked(cell, blocks) }
+            {
+                continue;
+            }
+            cell[0].store(word, Ordering::Relaxed);
+            cell[1].store(0, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Clears a cell that has a block; `false` if somebody is about to give it another.
+#[cold]
+#[inline(never)]
+unsafe fn unlinked(cell: &Cell, blocks: &mut Blocks) -> bool {
+    // SAFETY: the caller's promise.
+    unsafe { block::clear(cell, blocks) };
+    cell[0].load(Ordering::Relaxed) == 0
+}
+
 /// The block that begins at an address, as it was noted.
 pub(crate) fn noted_at(address: usize) -> Option<Noted> {
     if !address.is_multiple_of(META_GRANULE) {
@@ -268,7 +391,7 @@ pub(crate) fn noted_at(address: usize) -> Option<Noted> {
         let (first, second) = (meta(address, false)?, meta(address + META_GRANULE, false)?);
         ((*first).load(Ordering::Acquire), (*second).load(Ordering::Relaxed))
     };
-    let sizes = if second & WAITS != 0 { SMALL } else { (1 << KIND_SHIFT) - 1 };
+    let sizes = if second & FREED != 0 { SMALL } else { (1 << KIND_SHIFT) - 1 };
     (first & HEAD != 0 && second & HEAD == 0).then_some(Noted {
         address,
         size: (second & sizes) as usize,
@@ -283,7 +406,7 @@ pub(crate) fn waits(address: usize, node: u32) {
     if let Some(second) = meta(address + META_GRANULE, false) {
         // SAFETY: the word is mapped.
         unsafe {
-            let kind_and_size = (*second).load(Ordering::Relaxed) & (KIND << KIND_SHIFT | SMALL);
+            let kind_and_size = (*second).load(Ordering::Relaxed) & (KIND << KIND_SHIFT | SMALL | IN_STORE);
             let node = (u64::from(node) & NODE) << FREED_SHIFT;
             (*second).store(kind_and_size | node | WAITS, Ordering::Release);
         }
@@ -296,10 +419,33 @@ pub(crate) fn waited(address: usize) {
         // SAFETY: the word is mapped.
         unsafe {
             let word = (*second).load(Ordering::Relaxed);
-            if word & WAITS != 0 {
+            if word & FREED != 0 {
                 (*second).store(word & (KIND << KIND_SHIFT | SMALL), Ordering::Release);
             }
         }
+    }
+}
+
+/// The block that begins at an address is freed. If that is so already, it does not wait once any more; whether its thread keeps it.
+pub(crate) fn freed_again(address: usize) -> bool {
+    let Some(second) = meta(address + META_GRANULE, false) else { return false };
+    // SAFETY: the word is mapped.
+    unsafe { (*second).fetch_and(!IN_RING, Ordering::Relaxed) & IN_STORE != 0 }
+}
+
+/// Whether the block that begins at an address has waited once; its thread keeps it from now on. What still uses it is told as
+/// while it waits.
+#[inline(always)]
+pub(crate) fn has_waited(address: usize) -> bool {
+    let Some(second) = meta(address + META_GRANULE, false) else { return false };
+    // SAFETY: the word is mapped.
+    unsafe {
+        let word = (*second).load(Ordering::Relaxed);
+        let once = word & IN_RING != 0;
+        if once {
+            (*second).store(word ^ (IN_RING | IN_STORE), Ordering::Release);
+        }
+        once
     }
 }
 

@@ -70,6 +70,12 @@ pub(super) fn has_given_up() -> bool {
     STATE.load(Ordering::SeqCst) == GIVEN_UP
 }
 
+/// Whether races are looked for, nothing is recorded, and there is memory.
+#[inline(always)]
+pub(super) fn is_active() -> bool {
+    ON.load(Ordering::Relaxed).wrapping_sub(LOOKING) < GIVEN_UP - LOOKING
+}
+
 /// Whether accesses may race.
 #[inline(always)]
 pub(crate) fn looking() -> bool {

@@ -1,7 +1,9 @@
 //! Calls as a tree: a node is a call site below a node, and 0 is the thread's first function.
 //!
-//! Lock-free: a node is filled before it is linked into the table, and never changes but for the child that it
-//! remembers. When there are too many nodes (a recursion of very many ways), deeper calls are told as their callers'.
+//! Lock-free: a node is filled before it is linked into the table, and never changes. When there are too many nodes (a
+//! recursion of very many ways), deeper calls are told as their callers'.
+//!
+//! Cost: the table is large and shared; each thread remembers in a small one of its own ([`Near`]) where it came before.
 
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
@@ -15,8 +17,6 @@ const TABLE: usize = 2 * NODES;
 #[repr(C)]
 struct Node {
     parent: AtomicU32,
-    /// The child that was asked for last.
-    last: AtomicU32,
     call: AtomicU64,
 }
 
@@ -43,25 +43,49 @@ fn tree() -> &'static Tree {
     unsafe { &*TREE.load(Ordering::Relaxed) }
 }
 
-/// The node of the call from `call` (a return address) below `parent`.
-#[inline]
-pub(crate) fn child(parent: u32, call: u64) -> u32 {
-    let tree = tree();
-    let node = &tree.nodes[parent as usize % NODES];
-    let last = node.last.load(Ordering::Acquire);
-    if last != 0 && tree.nodes[last as usize % NODES].call.load(Ordering::Relaxed) == call {
-        return last;
-    }
-    let child = look_up(tree, parent, call);
-    if child != parent {
-        node.last.store(child, Ordering::Release);
-    }
-    child
+/// Nodes that a thread came to, in pairs, the later one of which is the first, by where from: calls that follow each other are near each other. All
+/// zeros is none.
+pub(crate) type Near = [[AtomicU32; 2]; PAIRS];
+const PAIRS: usize = 1 << 11;
+/// Over so many pairs the calls below one node are spread.
+const SPREAD_LOG2: u32 = 5;
+
+/// The node of the call from `call` (a return address) below `parent`. `near` is the calling thread's.
+#[inline(always)]
+pub(crate) fn child(near: &Near, parent: u32, call: u64) -> u32 {
+    let hash = call.wrapping_mul(SPREAD) >> (u64::BITS - SPREAD_LOG2);
+    let [first, second] = &near[(2 * parent as usize + hash as usize) % PAIRS];
+    let found = first.load(Ordering::Relaxed);
+    if is_child(found, parent, call) { found } else { child_beside(first, second, parent, call) }
 }
 
+/// As [`child`], which is not the first of its pair.
+#[inline(never)]
+fn child_beside(first: &AtomicU32, second: &AtomicU32, parent: u32, call: u64) -> u32 {
+    let found = second.load(Ordering::Relaxed);
+    if is_child(found, parent, call) {
+        return found;
+    }
+    let found = look_up(tree(), parent, call);
+    second.store(first.load(Ordering::Relaxed), Ordering::Relaxed);
+    first.store(found, Ordering::Relaxed);
+    found
+}
+
+/// Whether a node, or 0, is that of a call below `parent`.
+#[inline(always)]
+fn is_child(found: u32, parent: u32, call: u64) -> bool {
+    let node = &tree().nodes[found as usize % NODES];
+    node.call.load(Ordering::Relaxed) == call && node.parent.load(Ordering::Relaxed) == parent && found != 0
+}
+
+/// Multiplied by it, what differs does so in the upper bits.
+const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
+
 #[cold]
+#[inline(never)]
 fn look_up(tree: &Tree, parent: u32, call: u64) -> u32 {
-    let hash = (call ^ u64::from(parent) << 32).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let hash = (call ^ u64::from(parent) << 32).wrapping_mul(SPREAD);
     let mut at = (hash >> 32) as usize % TABLE;
     let mut fresh = 0;
     loop {

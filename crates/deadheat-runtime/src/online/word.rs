@@ -47,6 +47,12 @@ pub(crate) const fn moment(slot: u32, clock: u64) -> u64 {
     (slot as u64) << SLOT_SHIFT | clock << CLOCK_SHIFT | BYTES
 }
 
+/// The word of the clock before.
+#[inline(always)]
+pub(crate) const fn before(word: u64) -> u64 {
+    word - (1 << CLOCK_SHIFT)
+}
+
 /// The word's slot.
 #[inline(always)]
 pub(crate) const fn slot(word: u64) -> u32 {
