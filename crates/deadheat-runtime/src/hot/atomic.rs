@@ -16,7 +16,7 @@ use super::stripe::{Held, Stripe};
 use super::thread::{self, Busy, Thread};
 use crate::cold::start;
 use crate::gate;
-use crate::online::{self, beside};
+use crate::online::{self, Operation, beside};
 use crate::sys;
 
 /// Operations on 16 bytes at a time share a stripe, so that operations of different sizes on
@@ -155,10 +155,8 @@ unsafe fn detect<R>(
     let outcome = operation();
     // SAFETY: the caller's promise.
     unsafe {
-        if nested || !online::is_known(thread, (address, 1 << log2), outcome.mode, outcome.order) {
-            let access = Kind::atomic(log2, outcome.mode, outcome.order).unpack_atomic(address as u64);
-            online::atomic(thread, pc, &access);
-        }
+        let (mode, order) = (outcome.mode, outcome.order);
+        online::atomic(thread, &Operation { pc, address, log2, mode, order });
         if spins {
             let spin = &mut (*thread).spin;
             (spin.key, spin.address, spin.version) = (pc as u64, address as u64, held.writes());
@@ -263,8 +261,8 @@ unsafe fn record_and_detect<R>(
             return outcome.result;
         }
         turn.record(key, address as u64, None, load.then_some(version));
-        let access = kind.unpack_atomic(address as u64);
-        turn.judge(|| online::atomic(thread, pc, &access));
+        let (mode, order) = (outcome.mode, outcome.order);
+        turn.judge(|| online::atomic(thread, &Operation { pc, address, log2, mode, order }));
         outcome.result
     }
 }

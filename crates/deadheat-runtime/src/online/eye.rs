@@ -172,6 +172,29 @@ impl Eye {
         }
     }
 
+    /// As [`Self::tell_context`], with few steps where nothing but the moment is another.
+    ///
+    /// # Safety
+    /// As there.
+    #[inline(always)]
+    pub(super) unsafe fn tell_moment(thread: *mut Thread) {
+        // SAFETY: the caller's promise; a thread with a slot has its history, and nodes below `low` are filled.
+        unsafe {
+            let (top, eye) = ((*thread).top, &mut (*thread).eye);
+            let history = &*eye.history;
+            let count = history.count();
+            let bare = eye.held.is_empty() && count == eye.begun && count != 0;
+            let told = top == (*thread).low && top != (*thread).frames;
+            if !bare || !told || eye.is_out() || memory::is_limited() {
+                return Eye::tell_context(thread);
+            }
+            let depth = top.offset_from_unsigned((*thread).frames);
+            history.begin_bare(count, word::clock(eye.mine), *eye.nodes.add(depth - 1));
+            eye.relocked = false;
+            (*thread).clean = top;
+        }
+    }
+
     /// Notes moment, calls and locks in the history. As in a recording `Thread::clean` is the `top` for which nothing has
     /// to be told before an access.
     ///

@@ -100,6 +100,16 @@ impl Kept {
         }
     }
 
+    /// An atomic access.
+    #[inline(always)]
+    pub(crate) const fn atomic((address, log2): (u64, u32), mode: Mode, order: MemoryOrder, pc: u64) -> Kept {
+        let kind = ATOMIC | (mode as u64) << MODE_SHIFT | (order as u64) << ORDER_SHIFT;
+        Kept {
+            first: ACCESS | kind | (Via::Code as u64) << VIA_SHIFT | address & ADDRESS,
+            second: (log2 as u64) << SIZE_SHIFT | pc & ADDRESS,
+        }
+    }
+
     /// The access at an address of the program, made before `pc`: both have no more bits than [`ADDRESS`].
     #[inline(always)]
     pub(crate) const fn at(self, address: usize, pc: usize) -> Kept {
@@ -252,6 +262,13 @@ impl History {
         for held in locks {
             self.put(LOCK | (held.mode as u64) << COUNT_SHIFT | held.lock & ADDRESS, 0);
         }
+    }
+
+    /// Notes the context of what follows, where no lock is held and the moment begins; `count`: how many records there are.
+    #[inline(always)]
+    pub(crate) fn begin_bare(&self, count: u64, clock: u64, node: u32) {
+        self.begin(clock).store(count, Ordering::Relaxed);
+        self.put(CONTEXT | clock, u64::from(node));
     }
 
     /// Notes an access of a hook; `true` once a round.

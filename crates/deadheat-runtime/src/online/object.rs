@@ -33,7 +33,7 @@ pub(crate) struct Object {
     address: u64,
     family: Family,
     /// Who published `written` last, if that is exactly what it knew: its slot, and the clock by which others can tell
-    /// whether they know it.
+    /// whether they know it. It counts where `written` has an earlier one of that slot.
     pub(crate) by: (u32, u64),
     /// How often that thread had learned something by then.
     pub(crate) version: u64,
@@ -55,6 +55,25 @@ pub(crate) struct Barrier {
     pub(crate) first: u64,
     pub(crate) open: bool,
     pub(crate) inside: List<(u32, u64)>,
+}
+
+impl Object {
+    /// Something else is to be shown, too: puts who published last among what is shown.
+    pub(crate) fn settle(&mut self) {
+        let (slot, clock) = core::mem::take(&mut self.by);
+        if slot != 0 {
+            self.written.set(slot, clock);
+        }
+    }
+
+    /// Adds what is shown to a clock.
+    pub(crate) fn join_into(&self, clock: &mut Clock) {
+        clock.join(&self.written);
+        let (slot, shown) = self.by;
+        if slot != 0 && clock.get(slot) < shown {
+            clock.set(slot, shown);
+        }
+    }
 }
 
 /// One round of a barrier.
@@ -117,16 +136,6 @@ const PAGE_LOG2: u32 = 12;
 
 fn on_page(address: u64) -> &'static AtomicU32 {
     &ON_PAGES[(address >> PAGE_LOG2) as usize % ON_PAGES.len()]
-}
-
-/// Whether there is any object near an address.
-///
-/// # Safety
-/// The address's stripe is held.
-#[inline]
-pub(crate) unsafe fn any_near(address: u64) -> bool {
-    // SAFETY: the caller's promise.
-    list(address, false).is_some_and(|list| unsafe { !(*list).is_null() })
 }
 
 /// The object at an address, if there is one.
