@@ -41,7 +41,7 @@ use core::sync::atomic::{Ordering, compiler_fence};
 use deadheat_core::access::{Access, Mode, Via};
 use deadheat_core::event::{BlockKind, Fault, LockMode, Op, SyncKind};
 
-pub(crate) use atomic::{Operation, atomic};
+pub(crate) use atomic::{Operation, atomic, load};
 pub(crate) use eye::Eye;
 pub(crate) use memory::{begin as limit_memory, none as without_memory};
 pub(crate) use quick::{access, on_access, on_odd_access, range, used};
@@ -287,7 +287,8 @@ unsafe fn silence(thread: *mut Thread, mine: &Mine<'_>, patient: bool) {
             let address = mine.granule + at;
             // SAFETY: the calling thread's own state.
             let owner = unsafe { (*thread).id };
-            if let Some(_held) = stripes::hold(address as usize, (owner, patient)) {
+            if let Some(held) = stripes::hold(address as usize, (owner, patient)) {
+                held.forget();
                 order::silence(address);
             }
         }
@@ -489,7 +490,8 @@ unsafe fn born(thread: *mut Thread, pc: usize, owner: (u32, bool), what: (u64, u
     object::in_range(address, end, |at| {
         // Who holds a stripe is busy or quiet: a handler that interrupts it must not wait for another one.
         let _quiet = sys::Quiet::new();
-        if let Some(_held) = stripes::hold(at as usize, owner) {
+        if let Some(held) = stripes::hold(at as usize, owner) {
+            held.forget();
             // SAFETY: the stripe is held; the calling thread's own state.
             unsafe { object::remove_near(at, address, end, |lock| nesting::forget(thread, lock)) };
         }

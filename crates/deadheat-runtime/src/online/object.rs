@@ -11,6 +11,8 @@ use super::clock::Clock;
 use super::list::List;
 use super::pool;
 use super::shadow::{self, REGION_LOG2, REGIONS};
+use super::word;
+use crate::hot::stripe::Shown;
 
 /// What kind of object. One address may hold one of each.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -63,6 +65,19 @@ impl Object {
         let (slot, clock) = core::mem::take(&mut self.by);
         if slot != 0 {
             self.written.set(slot, clock);
+        }
+    }
+
+    /// The access that whoever knows all that is shown knows; [`Shown::NOTHING`] if nothing is, and one that nobody knows if that cannot be said.
+    #[inline(always)]
+    pub(crate) fn shown_by(&self) -> u64 {
+        let (slot, clock) = self.by;
+        if self.written.is_empty() {
+            Shown::NOTHING
+        } else if slot != 0 {
+            word::moment(slot, clock)
+        } else {
+            word::SEALED
         }
     }
 

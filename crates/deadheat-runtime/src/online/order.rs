@@ -12,7 +12,9 @@ use deadheat_core::race::HeldLock;
 use super::clock::Clock;
 use super::eye::Eye;
 use super::object::{self, Family, Object, Round};
+use super::set::Seen;
 use super::slots;
+use super::word;
 use crate::hot::atomic;
 
 /// The family of a kind; `None` for condition variables and for what is no object, which work otherwise.
@@ -308,6 +310,12 @@ impl Eye {
     pub(super) fn knows(&self, object: &Object) -> bool {
         let (slot, clock) = object.by;
         object.written.is_empty() || slot != 0 && (slot == self.slot || self.clock.get(slot) >= clock)
+    }
+
+    /// Whether a moment of any thread, as a word, is known; one of no slot is not.
+    #[inline(always)]
+    pub(super) fn knows_moment(&self, word: u64) -> bool {
+        word::slot(word) == self.slot || self.clock.ordered(word)
     }
 
     /// What an atomic access learns, before it is judged. The stripe is held.
