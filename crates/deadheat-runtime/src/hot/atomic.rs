@@ -133,7 +133,7 @@ unsafe fn detect<R>(
     let stripe = &STRIPE[stripe(address)];
     // SAFETY: the caller's promise.
     unsafe {
-        let loads = !meant.writes() && !nested;
+        let loads = !meant.writes() && !nested && online::looking();
         if loads && let Some(result) = detect_load(thread, stripe, (pc, address, log2), &operation) {
             return result;
         }

@@ -264,11 +264,25 @@ impl History {
         }
     }
 
-    /// Notes the context of what follows, where no lock is held and the moment begins; `count`: how many records there are.
+    /// As [`Self::context`], with few steps where at most one lock is held and the moment's beginning is there, or is now; `false` if that
+    /// is not so.
     #[inline(always)]
-    pub(crate) fn begin_bare(&self, count: u64, clock: u64, node: u32) {
-        self.begin(clock).store(count, Ordering::Relaxed);
-        self.put(CONTEXT | clock, u64::from(node));
+    pub(crate) fn context_in_short(&self, (clock, begun): (u64, u64), node: u32, locks: &[HeldLock]) -> bool {
+        let count = self.count();
+        let begins = self.begin(clock);
+        if locks.len() > 1 || count == 0 {
+            return false;
+        }
+        if count == begun {
+            begins.store(count, Ordering::Relaxed);
+        } else if count - (begins.load(Ordering::Relaxed) & !CUT) > self.mask {
+            return false;
+        }
+        self.put(CONTEXT | (locks.len() as u64) << COUNT_SHIFT | clock, u64::from(node));
+        if let [held] = locks {
+            self.put(LOCK | (held.mode as u64) << COUNT_SHIFT | held.lock & ADDRESS, 0);
+        }
+        true
     }
 
     /// Notes an access of a hook; `true` once a round.

@@ -10,7 +10,7 @@ use deadheat_core::event::{LockMode, SyncKind};
 use deadheat_core::race::HeldLock;
 
 use super::clock::Clock;
-use super::eye::Eye;
+use super::eye::{Eye, Taken};
 use super::object::{self, Family, Object, Round};
 use super::set::Seen;
 use super::slots;
@@ -66,11 +66,16 @@ impl Eye {
     pub(super) fn publish_to(&mut self, object: &mut Object) {
         let now = self.tell();
         if object.by.0 != self.slot || object.version != self.version {
-            object.written.assign(&self.clock);
-            object.version = self.version;
+            self.show_all(object);
         }
         object.by = (self.slot, now);
         self.begin_moment();
+    }
+
+    #[inline(never)]
+    fn show_all(&self, object: &mut Object) {
+        object.written.assign(&self.clock);
+        object.version = self.version;
     }
 
     /// The own clock as it is published, after which [`Self::begin_moment`] is due.
@@ -116,23 +121,21 @@ impl Eye {
     fn take_lock(&mut self, lock: u64, mode: LockMode, node: u32) {
         self.relocked = true;
         if let Some(at) = self.held.iter().rposition(|held| held.lock == lock) {
-            self.depths[at] += 1;
+            self.taken[at].depth += 1;
             return;
         }
         self.held.push(HeldLock { lock, mode });
-        self.depths.push(1);
-        self.taken.push(node);
+        self.taken.push(Taken { depth: 1, node });
     }
 
     fn give_lock(&mut self, lock: u64) -> Option<LockMode> {
         self.relocked = true;
         let at = self.held.iter().rposition(|held| held.lock == lock)?;
         let mode = self.held[at].mode;
-        if self.depths[at] > 1 {
-            self.depths[at] -= 1;
+        if self.taken[at].depth > 1 {
+            self.taken[at].depth -= 1;
         } else {
             self.held.remove(at);
-            self.depths.remove(at);
             self.taken.remove(at);
         }
         Some(mode)

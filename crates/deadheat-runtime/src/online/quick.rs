@@ -337,7 +337,7 @@ unsafe fn tell_context() -> bool {
         let thread = sys::machine::thread_word() as *mut Thread;
         (*thread).busy = JUDGING;
         compiler_fence(Ordering::SeqCst);
-        Eye::tell_context(thread);
+        Eye::tell_moment(thread);
         compiler_fence(Ordering::SeqCst);
         (*thread).busy = 0;
         (*thread).top == (*thread).clean
