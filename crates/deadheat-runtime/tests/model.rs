@@ -10,7 +10,7 @@ mod sys {
     pub(crate) mod primitive {
         //! Stands in for the runtime's `sys::primitive`.
 
-        pub(crate) use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+        pub(crate) use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
         use loom::sync::{Condvar, Mutex};
         pub(crate) use loom::thread::yield_now;
 
@@ -124,7 +124,7 @@ use growing::{Cell, Knows, at};
 use lock::Lock;
 use park::Park;
 use set::Not;
-use stripe::Stripe;
+use stripe::{Shown, Stripe};
 use word::{ATOMIC, WRITE};
 
 /// The checker complains if two threads are in the cell at once.
@@ -186,6 +186,35 @@ fn a_load_sees_the_last_store_before_its_stamp() {
         };
         let theirs = thread.join().expect("the thread ends");
         assert_eq!(seen, if theirs < mine { 9 } else { 0 });
+    });
+}
+
+/// A load without the stripe has the note that goes with the value, or none that counts.
+#[test]
+fn what_is_noted_of_an_atomic_goes_with_its_value() {
+    const ADDRESS: u64 = 0x1234_5678;
+    loom::model(|| {
+        let shared = Arc::new((Stripe::new(), AtomicU64::new(0)));
+        let noted = |by| Shown { by, object: 10 * by };
+        let store = move |shared: &(Stripe, AtomicU64), value: u64| {
+            let held = shared.0.take(1, true).expect("a patient taker gets it");
+            held.wrote();
+            shared.1.store(value, Ordering::Relaxed);
+            held.show(ADDRESS, noted(value));
+        };
+        store(&shared, 1);
+        let other = Arc::clone(&shared);
+        let thread = thread::spawn(move || store(&other, 2));
+        if let Some(writes) = shared.0.quiet() {
+            let value = shared.1.load(Ordering::Acquire);
+            let shown = shared.0.shown(ADDRESS);
+            if shared.0.is_still(writes) {
+                assert_eq!(shown, Some(noted(value)));
+            }
+        }
+        thread.join().expect("the thread ends");
+        assert_eq!(shared.0.shown(ADDRESS), Some(noted(2)));
+        assert_eq!(shared.0.quiet(), Some(2));
     });
 }
 

@@ -19,7 +19,7 @@ mod sys {
     }
 
     pub(crate) mod primitive {
-        pub(crate) use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+        pub(crate) use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
         pub(crate) use std::thread::yield_now;
 
         /// A sleep that ends for nothing, as is allowed.

@@ -16,7 +16,7 @@ use super::stripe::{Held, Stripe};
 use super::thread::{self, Busy, Thread};
 use crate::cold::start;
 use crate::gate;
-use crate::online::{self, beside};
+use crate::online::{self, Operation, beside};
 use crate::sys;
 
 /// Operations on 16 bytes at a time share a stripe, so that operations of different sizes on
@@ -118,8 +118,7 @@ unsafe fn gated(thread: *mut Thread, pc: usize, kind: Kind, address: usize, mean
     }
 }
 
-/// Carries out an operation and judges it, as one step. A load in a spin, which finds what it found before, is nothing new
-/// and takes no stripe: it would keep those away whom the thread waits for.
+/// Carries out an operation and judges it, as one step.
 ///
 /// # Safety
 /// `thread` is the calling thread's.
@@ -132,10 +131,44 @@ unsafe fn detect<R>(
     operation: impl Fn() -> Outcome<R>,
 ) -> R {
     let stripe = &STRIPE[stripe(address)];
-    let spins = !meant.writes() && !nested;
     // SAFETY: the caller's promise.
-    let (owner, spin, moment) = unsafe { ((*thread).id, &mut (*thread).spin, (*thread).eye.mine) };
-    if spins && (spin.key, spin.address, spin.moment) == (pc as u64, address as u64, moment) {
+    unsafe {
+        let loads = !meant.writes() && !nested && online::looking();
+        if loads && let Some(result) = detect_load(thread, stripe, (pc, address, log2), &operation) {
+            return result;
+        }
+        let holds = Holds::new(thread);
+        let Some(held) = stripe.take((*thread).id, !nested && holds.is_first()) else {
+            return operation().result;
+        };
+        if meant.writes() {
+            held.wrote();
+        }
+        let outcome = operation();
+        let (mode, order) = (outcome.mode, outcome.order);
+        online::atomic(thread, &Operation { pc, address, log2, mode, order }, &held);
+        if loads {
+            remember_load(thread, (pc, address), held.writes());
+        }
+        outcome.result
+    }
+}
+
+/// Carries out a load and judges it without its stripe, where nothing is to be learned: `None` if it is to be done again
+/// with the stripe. One in a spin, which finds what it found before, is nothing new.
+///
+/// # Safety
+/// `thread` is the calling thread's, and in no other hook.
+#[inline(always)]
+unsafe fn detect_load<R>(
+    thread: *mut Thread,
+    stripe: &Stripe,
+    (pc, address, log2): (usize, usize, u16),
+    operation: &impl Fn() -> Outcome<R>,
+) -> Option<R> {
+    // SAFETY: the caller's promise.
+    let (spin, moment) = unsafe { (&mut (*thread).spin, (*thread).eye.mine) };
+    if (spin.key, spin.address, spin.moment) == (pc as u64, address as u64, moment) {
         let outcome = operation();
         // Whoever writes counts that first.
         if stripe.writes() == spin.version {
@@ -143,29 +176,36 @@ unsafe fn detect<R>(
             if spin.times.is_multiple_of(SPINS_OF_PROGRAM) {
                 sys::yield_now();
             }
-            return outcome.result;
+            return Some(outcome.result);
         }
     }
-    // SAFETY: the caller's promise.
-    let holds = unsafe { Holds::new(thread) };
-    let Some(held) = stripe.take(owner, !nested && holds.is_first()) else { return operation().result };
-    if meant.writes() {
-        held.wrote();
-    }
+    let writes = stripe.quiet()?;
     let outcome = operation();
+    let shown = stripe.shown(address as u64)?;
+    let (mode, order) = (outcome.mode, outcome.order);
+    let what = Operation { pc, address, log2, mode, order };
     // SAFETY: the caller's promise.
     unsafe {
-        if nested || !online::is_known(thread, (address, 1 << log2), outcome.mode, outcome.order) {
-            let access = Kind::atomic(log2, outcome.mode, outcome.order).unpack_atomic(address as u64);
-            online::atomic(thread, pc, &access);
+        if !stripe.is_still(writes) || !online::load(thread, &what, shown) {
+            return None;
         }
-        if spins {
-            let spin = &mut (*thread).spin;
-            (spin.key, spin.address, spin.version) = (pc as u64, address as u64, held.writes());
-            spin.moment = (*thread).eye.mine;
-        }
+        remember_load(thread, (pc, address), writes);
     }
-    outcome.result
+    Some(outcome.result)
+}
+
+/// Remembers a load, by which one that finds the same in the same moment is told.
+///
+/// # Safety
+/// `thread` is the calling thread's.
+#[inline(always)]
+unsafe fn remember_load(thread: *mut Thread, (pc, address): (usize, usize), writes: u64) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let spin = &mut (*thread).spin;
+        (spin.key, spin.address, spin.version) = (pc as u64, address as u64, writes);
+        spin.moment = (*thread).eye.mine;
+    }
 }
 
 /// Marks the thread as one that holds a stripe while it lives.
@@ -263,8 +303,8 @@ unsafe fn record_and_detect<R>(
             return outcome.result;
         }
         turn.record(key, address as u64, None, load.then_some(version));
-        let access = kind.unpack_atomic(address as u64);
-        turn.judge(|| online::atomic(thread, pc, &access));
+        let (mode, order) = (outcome.mode, outcome.order);
+        turn.judge(|| online::atomic(thread, &Operation { pc, address, log2, mode, order }, &held));
         outcome.result
     }
 }

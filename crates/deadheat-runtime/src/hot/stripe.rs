@@ -1,9 +1,12 @@
 //! The lock under which an atomic operation and its stamp are one step.
 //!
-//! Invariant: of two operations on the same bytes the one with the smaller stamp came first.
-//! Checked by a model checker in `tests/model.rs`.
+//! It also has a note of what two of its atomics [show](Shown), which a load may read without the lock: if nobody held it
+//! and nobody [wrote](Held::wrote) meanwhile, what the note says is what goes with the value.
+//!
+//! Invariant: of two operations on the same bytes the one with the smaller stamp came first. A note is changed after the
+//! write is counted, while the stripe is held. Checked by a model checker in `tests/model.rs`.
 
-use crate::sys::primitive::{AtomicU32, AtomicU64, Ordering, pause, yield_now};
+use crate::sys::primitive::{AtomicU32, AtomicU64, Ordering, fence, pause, yield_now};
 
 /// Attempts before the processor is given to somebody else.
 const SPINS: u32 = 100;
@@ -15,13 +18,35 @@ const NESTED_SPINS: u32 = 300;
 pub(crate) struct Stripe {
     held: AtomicU32,
     writes: AtomicU64,
+    shown: [[AtomicU64; 3]; 2],
+}
+
+/// What is noted of an atomic.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Shown {
+    /// Which access one must know to know all that it shows; [`Shown::NOTHING`] if it shows nothing.
+    pub(crate) by: u64,
+    /// Where the rest is; 0: nowhere.
+    pub(crate) object: u64,
+}
+
+impl Shown {
+    /// Whoever reads the atomic learns nothing.
+    pub(crate) const NOTHING: u64 = 0;
 }
 
 impl Stripe {
     constructor! {
         /// A free stripe.
         pub(crate) fn new() -> Stripe {
-            Stripe { held: AtomicU32::new(0), writes: AtomicU64::new(0) }
+            Stripe {
+                held: AtomicU32::new(0),
+                writes: AtomicU64::new(0),
+                shown: [
+                    [AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0)],
+                    [AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0)],
+                ],
+            }
         }
     }
 
@@ -55,10 +80,39 @@ impl Stripe {
         self.writes.load(Ordering::Acquire)
     }
 
+    /// The same, if nobody holds the stripe: to be asked again by [`Self::is_still`].
+    #[inline(always)]
+    pub(crate) fn quiet(&self) -> Option<u64> {
+        let writes = self.writes.load(Ordering::Acquire);
+        (self.held.load(Ordering::Acquire) == 0).then_some(writes)
+    }
+
+    /// Whether nobody wrote since, so that what was read meanwhile goes together.
+    #[inline(always)]
+    pub(crate) fn is_still(&self, writes: u64) -> bool {
+        fence(Ordering::Acquire);
+        self.writes.load(Ordering::Relaxed) == writes
+    }
+
+    /// What is noted of an atomic, if it is.
+    #[inline(always)]
+    pub(crate) fn shown(&self, address: u64) -> Option<Shown> {
+        let [of, by, object] = &self.shown[place(address)];
+        (of.load(Ordering::Relaxed) == address)
+            .then(|| Shown { by: by.load(Ordering::Relaxed), object: object.load(Ordering::Relaxed) })
+    }
+
     /// Frees the stripe whoever holds it, in a forked child whose other threads are gone.
     pub(crate) fn free(&self) {
+        self.shown.iter().for_each(|[of, ..]| of.store(0, Ordering::Relaxed));
         self.held.store(0, Ordering::Relaxed);
     }
+}
+
+/// Which note an atomic has: neighbours have different ones.
+#[inline(always)]
+const fn place(address: u64) -> usize {
+    ((address >> 2 ^ address >> 3) & 1) as usize
 }
 
 /// A stripe that is held.
@@ -74,9 +128,33 @@ impl Held<'_> {
         self.stripe.writes.load(Ordering::Relaxed)
     }
 
-    /// Counts an operation that may have written.
+    /// Counts an operation that may have written, or is about to, or a change of what is noted.
+    #[inline(always)]
     pub(crate) fn wrote(&self) {
-        self.stripe.writes.store(self.writes() + 1, Ordering::Relaxed);
+        // Who sees the count sees that the stripe was taken.
+        self.stripe.writes.store(self.writes() + 1, Ordering::Release);
+        fence(Ordering::Release);
+    }
+
+    /// As [`Stripe::shown`].
+    #[inline(always)]
+    pub(crate) fn shown(&self, address: u64) -> Option<Shown> {
+        self.stripe.shown(address)
+    }
+
+    /// Notes what an atomic shows. A write was counted.
+    #[inline(always)]
+    pub(crate) fn show(&self, address: u64, shown: Shown) {
+        let [of, by, object] = &self.stripe.shown[place(address)];
+        of.store(address, Ordering::Relaxed);
+        by.store(shown.by, Ordering::Relaxed);
+        object.store(shown.object, Ordering::Relaxed);
+    }
+
+    /// Forgets what is noted of all atomics.
+    pub(crate) fn forget(&self) {
+        self.wrote();
+        self.stripe.shown.iter().for_each(|[of, ..]| of.store(0, Ordering::Relaxed));
     }
 }
 

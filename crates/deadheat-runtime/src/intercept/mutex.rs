@@ -7,7 +7,7 @@ use core::ffi::{c_int, c_void};
 
 use deadheat_core::event::{LockMode, Op, SyncKind};
 
-use super::touch::{makes, uses};
+use super::touch::{makes, uses, uses_lock};
 use super::words;
 use crate::cold::start::recording;
 use crate::cold::{modules, threads};
@@ -121,28 +121,32 @@ fn mutex_lock(
         return wait();
     }
     words::mutex_wanted(pc, mutex);
-    uses::<u8>(pc, mutex);
+    uses_lock(pc, mutex);
     mutex_taken(pc, mutex, obtain(pc, mutex, Write, attempt, wait))
 }
 
 /// Records a release, then carries it out.
 pub(super) fn unlock(pc: usize, lock: *mut c_void, mode: LockMode, real: impl FnOnce() -> c_int) -> c_int {
     if orders(pc) {
-        uses::<u8>(pc, lock);
-        log::released(pc, lock as u64, mode);
+        give(pc, lock, mode);
     }
     real()
 }
 
+/// Records a release.
+#[inline(always)]
+fn give(pc: usize, lock: *mut c_void, mode: LockMode) {
+    uses_lock(pc, lock);
+    log::released(pc, lock as u64, mode);
+}
+
 /// Gives back a mutex; a refused unlock is no release.
 fn mutex_unlock(pc: usize, mutex: *mut c_void, real: impl FnOnce() -> c_int) -> c_int {
-    if orders(pc) {
-        if words::refuses(mutex) {
-            return real();
-        }
+    if orders(pc) && !words::refuses(mutex) {
         words::mutex_given(pc, mutex);
+        give(pc, mutex, Write);
     }
-    unlock(pc, mutex, Write, real)
+    real()
 }
 
 /// An object is made or destroyed: nothing that was ordered by its memory before counts.

@@ -20,9 +20,14 @@ use crate::online::{self, Kept};
 /// front of the C library; if it is not, nothing is left out. What the OpenMP library touches is its own business, too.
 #[inline(always)]
 pub(super) fn from_program(pc: usize) -> bool {
+    !modules::is_openmp(pc as u64) && is_in_front(pc)
+}
+
+/// As [`from_program`], of a call that is not the OpenMP library's.
+#[inline(always)]
+fn is_in_front(pc: usize) -> bool {
     let end = behind_program as *const () as usize;
-    !modules::is_openmp(pc as u64)
-        && (weak_address!("__real_memcpy") == 0 || pc < end || weak_address!("main") > end)
+    weak_address!("__real_memcpy") == 0 || pc < end || weak_address!("main") > end
 }
 
 /// A function of the runtime, for its address.
@@ -181,15 +186,30 @@ pub(crate) fn compares(pc: usize, one: *const c_void, other: *const c_void, len:
 #[inline(always)]
 pub(crate) fn uses<T>(pc: usize, object: *const c_void) {
     if size_of::<T>() == 1 && online::only() {
-        if from_program(pc)
-            && let Some(thread) = thread::current()
-        {
-            // SAFETY: `current` gives the calling thread's own state.
-            unsafe { online::used(thread, pc, object as usize) };
+        if from_program(pc) {
+            uses_online(pc, object);
         }
         return;
     }
     touch::<{ kind(Mode::Read, Via::Object) }>(pc, object as usize, size_of::<T>());
+}
+
+/// As [`uses`], of a lock and a call that is not the OpenMP library's.
+#[inline(always)]
+pub(super) fn uses_lock(pc: usize, lock: *const c_void) {
+    if !online::only() {
+        uses::<u8>(pc, lock);
+    } else if is_in_front(pc) {
+        uses_online(pc, lock);
+    }
+}
+
+#[inline(always)]
+fn uses_online(pc: usize, object: *const c_void) {
+    if let Some(thread) = thread::current() {
+        // SAFETY: `current` gives the calling thread's own state.
+        unsafe { online::used(thread, pc, object as usize) };
+    }
 }
 
 /// Records that a lock or the like is made or destroyed.

@@ -42,10 +42,8 @@ pub(crate) struct Eye {
     /// What the last release fence lets later relaxed stores publish.
     pub(super) released: Clock,
     pub(super) held: List<HeldLock>,
-    /// How often each of them was taken.
-    pub(super) depths: List<u32>,
-    /// Where each of them was taken: a node of the tree of calls.
-    pub(super) taken: List<u32>,
+    /// How often each of them was taken, and where: a node of the tree of calls.
+    pub(super) taken: List<Taken>,
     /// How often the thread created or joined another.
     pub(super) relations: u32,
     /// The thread-local storage of the executable: first byte and size.
@@ -57,6 +55,15 @@ pub(crate) struct Eye {
     pub(crate) near: *const Near,
     /// What races are looked for with beside a recording.
     pub(super) beside: Beside,
+}
+
+/// How a lock is held.
+#[derive(Clone, Copy)]
+pub(super) struct Taken {
+    /// How often it was taken.
+    pub(super) depth: u32,
+    /// Where it was taken first.
+    pub(super) node: u32,
 }
 
 /// From one moment to the next. The number between is that of the births of the later one ([`is_birth`]): so a block's
@@ -199,6 +206,30 @@ impl Eye {
         }
     }
 
+    /// As [`Self::tell_context`], with few steps where the calls are known and at most one lock is held.
+    ///
+    /// # Safety
+    /// As there.
+    #[inline(always)]
+    pub(super) unsafe fn tell_moment(thread: *mut Thread) {
+        // SAFETY: the caller's promise; a thread with a slot has its history, and nodes below `low` are filled.
+        unsafe {
+            let (top, eye) = ((*thread).top, &mut (*thread).eye);
+            let history = &*eye.history;
+            let told = top == (*thread).low && top != (*thread).frames;
+            if !told || eye.is_out() || memory::is_limited() {
+                return Eye::tell_context(thread);
+            }
+            let depth = top.offset_from_unsigned((*thread).frames);
+            let clock = word::clock(eye.mine);
+            if !history.context_in_short((clock, eye.begun), *eye.nodes.add(depth - 1), &eye.held) {
+                return Eye::tell_context(thread);
+            }
+            eye.relocked = false;
+            (*thread).clean = top;
+        }
+    }
+
     /// Notes moment, calls and locks in the history. As in a recording `Thread::clean` is the `top` for which nothing has
     /// to be told before an access.
     ///
@@ -285,7 +316,6 @@ impl Eye {
         self.loaded.drop_all();
         self.released.drop_all();
         self.held.drop_all();
-        self.depths.drop_all();
         self.taken.drop_all();
         (self.slot, self.history) = (0, null_mut());
     }

@@ -116,6 +116,16 @@ impl Kept {
         Kept { second: self.second | (size as u64) << COUNT_SHIFT, ..self }
     }
 
+    /// An atomic access.
+    #[inline(always)]
+    pub(crate) const fn atomic((address, log2): (u64, u32), mode: Mode, order: MemoryOrder, pc: u64) -> Kept {
+        let kind = ATOMIC | (mode as u64) << MODE_SHIFT | (order as u64) << ORDER_SHIFT;
+        Kept {
+            first: ACCESS | kind | (Via::Code as u64) << VIA_SHIFT | address & ADDRESS,
+            second: (log2 as u64) << SIZE_SHIFT | pc & ADDRESS,
+        }
+    }
+
     /// The access at an address of the program, made before `pc`: both have no more bits than [`ADDRESS`].
     #[inline(always)]
     pub(crate) const fn at(self, address: usize, pc: usize) -> Kept {
@@ -304,6 +314,27 @@ impl History {
         for held in locks {
             self.put(LOCK | (held.mode as u64) << COUNT_SHIFT | held.lock & ADDRESS, 0);
         }
+    }
+
+    /// As [`Self::context`], with few steps where at most one lock is held and the moment's beginning is there, or is now; `false` if that
+    /// is not so.
+    #[inline(always)]
+    pub(crate) fn context_in_short(&self, (clock, begun): (u64, u64), node: u32, locks: &[HeldLock]) -> bool {
+        let count = self.count();
+        let begins = self.begin(clock);
+        if locks.len() > 1 || count == 0 {
+            return false;
+        }
+        if count == begun {
+            begins.store(count, Ordering::Relaxed);
+        } else if count - (begins.load(Ordering::Relaxed) & !CUT) > self.mask {
+            return false;
+        }
+        self.put(CONTEXT | (locks.len() as u64) << COUNT_SHIFT | clock, u64::from(node));
+        if let [held] = locks {
+            self.put(LOCK | (held.mode as u64) << COUNT_SHIFT | held.lock & ADDRESS, 0);
+        }
+        true
     }
 
     /// Notes an access of a hook; `true` once a round.

@@ -11,6 +11,7 @@
 //! Invariants: no lock is taken on the way of an access but a cell's seal while it grows; `hot::thread::Thread::busy` is
 //! set while the calling thread may look at a block.
 
+mod atomic;
 pub(crate) mod beside;
 mod block;
 mod clock;
@@ -43,11 +44,12 @@ use core::sync::atomic::{Ordering, compiler_fence};
 use deadheat_core::access::{Access, Mode, Via};
 use deadheat_core::event::{BlockKind, Fault, LockMode, Op, SyncKind};
 
+pub(crate) use atomic::{Operation, atomic, load};
 pub(crate) use eye::Eye;
 pub(crate) use history::Kept;
 pub(crate) use life::{born as block_born, died as block_died, is_common as tells_lives};
 pub(crate) use memory::{begin as limit_memory, none as without_memory};
-pub(crate) use quick::{access, is_known, on_access, on_odd_access, used};
+pub(crate) use quick::{access, on_access, on_odd_access, used};
 pub(crate) use range::{is_known as is_known_range, publish as publish_range, range};
 pub(crate) use report::records as certain;
 pub(crate) use shadow::{CELLS, REGION_LOG2, REGIONS, freed_again, has_waited, waited};
@@ -55,7 +57,7 @@ pub(crate) use state::{LOOKING, ON, beside_recording, looking, on, only};
 pub(crate) use tree::Near;
 pub(crate) use word::WRITE_BIT;
 
-use crate::hot::atomic;
+use crate::hot::atomic as stripes;
 use crate::hot::log;
 use crate::hot::thread::Thread;
 use crate::sys;
@@ -109,47 +111,6 @@ fn rest(known: &Clock) {
 unsafe fn judge(thread: *mut Thread, access: &Access, pc: u64) {
     // SAFETY: passed on.
     unsafe { judge_part(thread, access, (access.address as usize, access.end() as usize), pc) };
-}
-
-/// As [`judge`], for an atomic access, which mostly has one cell.
-#[inline]
-unsafe fn judge_atomic(thread: *mut Thread, access: &Access, pc: u64) {
-    let (address, size) = (access.address as usize, access.size as usize);
-    // SAFETY: the caller's promise.
-    unsafe {
-        if address % GRANULE + size > GRANULE || (*thread).busy | (*thread).internal != 0 {
-            return judge(thread, access, pc);
-        }
-        let ignored = if access.mode.writes() { (*thread).ignore_writes } else { (*thread).ignore_reads };
-        if ignored != 0 || !looking() {
-            return;
-        }
-        let Some(cell) = shadow::cell(address) else { return };
-        let mine = (*thread).eye.moment()
-            | if access.mode.writes() { WRITE | ATOMIC } else { ATOMIC }
-            | word::bytes(address % GRANULE, size);
-        let entered = pair::again::<false>(&quick::past_of(thread), cell, mine, true);
-        if entered == Entered::There {
-            return;
-        }
-        (*thread).busy = JUDGING;
-        compiler_fence(Ordering::SeqCst);
-        if entered == Entered::Yes {
-            Eye::note(thread, access, pc);
-        } else {
-            let mut noted = false;
-            let mut note = || {
-                if !noted {
-                    noted = true;
-                    Eye::note(thread, access, pc);
-                }
-            };
-            let place = (cell, address & !(GRANULE - 1));
-            enter(thread, place, (mine, true), entered, (&mut note, &|| (*access, pc)));
-        }
-        compiler_fence(Ordering::SeqCst);
-        (*thread).busy = 0;
-    }
 }
 
 /// As [`judge`], for the bytes from `start` to `end` alone.
@@ -333,33 +294,10 @@ unsafe fn silence(thread: *mut Thread, mine: &Mine<'_>, patient: bool) {
             let address = mine.granule + at;
             // SAFETY: the calling thread's own state.
             let owner = unsafe { (*thread).id };
-            if let Some(_held) = atomic::hold(address as usize, (owner, patient)) {
+            if let Some(held) = stripes::hold(address as usize, (owner, patient)) {
+                held.forget();
                 order::silence(address);
             }
-        }
-    }
-}
-
-/// An atomic access that took place just now, while its stripe is held.
-///
-/// # Safety
-/// `thread` is the calling thread's.
-pub(crate) unsafe fn atomic(thread: *mut Thread, pc: usize, access: &Access) {
-    let Some(order) = access.atomic else { return };
-    // SAFETY: the caller's promise.
-    unsafe {
-        if (*thread).eye.slot == 0 || (*thread).busy == ORDERING || has_given_up() {
-            return;
-        }
-        let object = object::find(access.address, object::Family::Atomic);
-        if (*thread).eye.atomic_can_learn(access, object.as_deref())
-            && let Some(object) = &object
-        {
-            ordering(thread, |eye| eye.atomic_learns(order, object));
-        }
-        judge_atomic(thread, access, pc as u64);
-        if (*thread).eye.atomic_can_publish(access, order, object.as_deref()) {
-            ordering(thread, |eye| eye.atomic_publishes(access, order));
         }
     }
 }
@@ -587,7 +525,8 @@ unsafe fn forget_within(thread: *mut Thread, owner: (u32, bool), (start, end): (
     object::in_range(start, end, |at| {
         // Who holds a stripe is busy or quiet: a handler that interrupts it must not wait for another one.
         let _quiet = sys::Quiet::new();
-        if let Some(_held) = atomic::hold(at as usize, owner) {
+        if let Some(held) = stripes::hold(at as usize, owner) {
+            held.forget();
             // SAFETY: the stripe is held; the calling thread's own state.
             unsafe { object::remove_near(at, start, end, |lock| nesting::forget(thread, lock)) };
         }
@@ -628,7 +567,7 @@ unsafe fn forget(thread: *mut Thread, owner: (u32, bool), address: u64) {
         let outer = (*thread).busy;
         (*thread).busy = outer.max(JUDGING);
         compiler_fence(Ordering::SeqCst);
-        if let Some(_held) = atomic::hold(address as usize, owner) {
+        if let Some(_held) = stripes::hold(address as usize, owner) {
             // SAFETY: the stripe is held.
             object::remove(address, |family| {
                 !matches!(family, object::Family::Atomic | object::Family::Thread)

@@ -121,8 +121,8 @@ unsafe fn tell(thread: *mut Thread, pc: usize, lock: u64, mode: LockMode) {
     unsafe {
         let eye = &raw const (*thread).eye;
         let (held, taken) = (&*(*eye).held, &*(*eye).taken);
-        for (&HeldLock { lock: other, mode }, &node) in held.iter().zip(taken) {
-            tell_taken(thread, other, mode, node);
+        for (&HeldLock { lock: other, mode }, taken) in held.iter().zip(taken) {
+            tell_taken(thread, other, mode, taken.node);
             ORDERS.fetch_or(if other < lock { UPWARDS } else { DOWNWARDS }, Ordering::Relaxed);
         }
         life(lock).fetch_or(TOLD, Ordering::Relaxed);
@@ -152,7 +152,7 @@ pub(super) unsafe fn before_fault(thread: *mut Thread, lock: u64) -> Option<Held
     unsafe {
         let eye = &(*thread).eye;
         let at = eye.held.iter().position(|held| held.lock == lock)?;
-        let (held, node) = (eye.held[at], eye.taken[at]);
+        let (held, node) = (eye.held[at], eye.taken[at].node);
         let _quiet = sys::Quiet::new();
         tell_taken(thread, held.lock, held.mode, node);
         Some(held)

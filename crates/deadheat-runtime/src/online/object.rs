@@ -11,6 +11,8 @@ use super::clock::Clock;
 use super::list::List;
 use super::pool;
 use super::shadow::{self, REGION_LOG2, REGIONS};
+use super::word;
+use crate::hot::stripe::Shown;
 
 /// What kind of object. One address may hold one of each.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -33,7 +35,7 @@ pub(crate) struct Object {
     address: u64,
     family: Family,
     /// Who published `written` last, if that is exactly what it knew: its slot, and the clock by which others can tell
-    /// whether they know it.
+    /// whether they know it. It counts where `written` has an earlier one of that slot.
     pub(crate) by: (u32, u64),
     /// How often that thread had learned something by then.
     pub(crate) version: u64,
@@ -55,6 +57,38 @@ pub(crate) struct Barrier {
     pub(crate) first: u64,
     pub(crate) open: bool,
     pub(crate) inside: List<(u32, u64)>,
+}
+
+impl Object {
+    /// Something else is to be shown, too: puts who published last among what is shown.
+    pub(crate) fn settle(&mut self) {
+        let (slot, clock) = core::mem::take(&mut self.by);
+        if slot != 0 {
+            self.written.set(slot, clock);
+        }
+    }
+
+    /// The access that whoever knows all that is shown knows; [`Shown::NOTHING`] if nothing is, and one that nobody knows if that cannot be said.
+    #[inline(always)]
+    pub(crate) fn shown_by(&self) -> u64 {
+        let (slot, clock) = self.by;
+        if self.written.is_empty() {
+            Shown::NOTHING
+        } else if slot != 0 {
+            word::moment(slot, clock)
+        } else {
+            word::SEALED
+        }
+    }
+
+    /// Adds what is shown to a clock.
+    pub(crate) fn join_into(&self, clock: &mut Clock) {
+        clock.join(&self.written);
+        let (slot, shown) = self.by;
+        if slot != 0 && clock.get(slot) < shown {
+            clock.set(slot, shown);
+        }
+    }
 }
 
 /// One round of a barrier.
@@ -117,16 +151,6 @@ const PAGE_LOG2: u32 = 12;
 
 fn on_page(address: u64) -> &'static AtomicU32 {
     &ON_PAGES[(address >> PAGE_LOG2) as usize % ON_PAGES.len()]
-}
-
-/// Whether there is any object near an address.
-///
-/// # Safety
-/// The address's stripe is held.
-#[inline]
-pub(crate) unsafe fn any_near(address: u64) -> bool {
-    // SAFETY: the caller's promise.
-    list(address, false).is_some_and(|list| unsafe { !(*list).is_null() })
 }
 
 /// The object at an address, if there is one.

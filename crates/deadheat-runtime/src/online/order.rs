@@ -5,14 +5,16 @@
 //! a release begins a new one if the present one had an access, or the thread learned something in it: so whoever knows a
 //! slot's clock knows all that its thread knew when it published it.
 
-use deadheat_core::access::{Access, MemoryOrder};
+use deadheat_core::access::{MemoryOrder, Mode};
 use deadheat_core::event::{LockMode, SyncKind};
 use deadheat_core::race::HeldLock;
 
 use super::clock::Clock;
-use super::eye::Eye;
+use super::eye::{Eye, Taken};
 use super::object::{self, Family, Object, Round};
+use super::set::Seen;
 use super::slots;
+use super::word;
 use crate::hot::atomic;
 
 /// The family of a kind; `None` for condition variables and for what is no object, which work otherwise.
@@ -43,22 +45,37 @@ impl Eye {
     #[inline]
     fn learn_from(&mut self, object: &Object) {
         if !self.knows(object) {
-            self.learn(&object.written);
+            self.learn_shown(object);
+        }
+    }
+
+    /// Learns what an object shows.
+    #[inline]
+    fn learn_shown(&mut self, object: &Object) {
+        self.learn(&object.written);
+        let (slot, clock) = object.by;
+        if slot != 0 && self.clock.get(slot) < clock {
+            self.clock.set(slot, clock);
+            self.version += 1;
+            self.changed = true;
         }
     }
 
     /// Publishes all that is known to an object that shows nothing else.
     #[inline]
-    fn publish_to(&mut self, object: &mut Object) {
+    pub(super) fn publish_to(&mut self, object: &mut Object) {
         let now = self.tell();
-        if object.by.0 == self.slot && object.version == self.version {
-            object.written.set(self.slot, now);
-        } else {
-            object.written.assign(&self.clock);
-            object.version = self.version;
+        if object.by.0 != self.slot || object.version != self.version {
+            self.show_all(object);
         }
         object.by = (self.slot, now);
         self.begin_moment();
+    }
+
+    #[inline(never)]
+    fn show_all(&self, object: &mut Object) {
+        object.written.assign(&self.clock);
+        object.version = self.version;
     }
 
     /// The own clock as it is published, after which [`Self::begin_moment`] is due.
@@ -104,23 +121,21 @@ impl Eye {
     fn take_lock(&mut self, lock: u64, mode: LockMode, node: u32) {
         self.relocked = true;
         if let Some(at) = self.held.iter().rposition(|held| held.lock == lock) {
-            self.depths[at] += 1;
+            self.taken[at].depth += 1;
             return;
         }
         self.held.push(HeldLock { lock, mode });
-        self.depths.push(1);
-        self.taken.push(node);
+        self.taken.push(Taken { depth: 1, node });
     }
 
     fn give_lock(&mut self, lock: u64) -> Option<LockMode> {
         self.relocked = true;
         let at = self.held.iter().rposition(|held| held.lock == lock)?;
         let mode = self.held[at].mode;
-        if self.depths[at] > 1 {
-            self.depths[at] -= 1;
+        if self.taken[at].depth > 1 {
+            self.taken[at].depth -= 1;
         } else {
             self.held.remove(at);
-            self.depths.remove(at);
             self.taken.remove(at);
         }
         Some(mode)
@@ -294,63 +309,58 @@ impl Eye {
     }
 
     /// Whether all that an object shows is known.
-    #[inline]
-    fn knows(&self, object: &Object) -> bool {
+    #[inline(always)]
+    pub(super) fn knows(&self, object: &Object) -> bool {
         let (slot, clock) = object.by;
         object.written.is_empty() || slot != 0 && (slot == self.slot || self.clock.get(slot) >= clock)
     }
 
-    /// Whether an atomic access has to learn what its object shows.
-    #[inline]
-    pub(super) fn atomic_can_learn(&self, access: &Access, object: Option<&Object>) -> bool {
-        access.mode.reads() && object.is_some_and(|object| !self.knows(object))
+    /// Whether a moment of any thread, as a word, is known; one of no slot is not.
+    #[inline(always)]
+    pub(super) fn knows_moment(&self, word: u64) -> bool {
+        word::slot(word) == self.slot || self.clock.ordered(word)
     }
 
     /// What an atomic access learns, before it is judged. The stripe is held.
     #[inline]
     pub(super) fn atomic_learns(&mut self, order: MemoryOrder, object: &Object) {
         if order.acquires() {
-            self.learn(&object.written);
+            self.learn_shown(object);
         } else {
-            self.loaded.join(&object.written);
+            object.join_into(&mut self.loaded);
         }
     }
 
     /// Whether an atomic access changes what its object shows.
     #[inline]
-    pub(super) fn atomic_can_publish(
-        &self,
-        access: &Access,
-        order: MemoryOrder,
-        object: Option<&Object>,
-    ) -> bool {
-        let ends = || !access.mode.reads() && object.is_some_and(|object| !object.written.is_empty());
-        access.mode.writes() && (order.releases() || !self.released.is_empty() || ends())
+    pub(super) fn atomic_can_publish(&self, mode: Mode, order: MemoryOrder, object: Option<&Object>) -> bool {
+        let ends = || !mode.reads() && object.is_some_and(|object| !object.written.is_empty());
+        mode.writes() && (order.releases() || !self.released.is_empty() || ends())
     }
 
     /// What an atomic access publishes, after it was judged. The stripe is held.
     #[inline]
-    pub(super) fn atomic_publishes(&mut self, access: &Access, order: MemoryOrder) {
-        let continues = access.mode.reads();
+    pub(super) fn atomic_publishes(&mut self, address: u64, mode: Mode, order: MemoryOrder) {
+        let continues = mode.reads();
         if !order.releases() && self.released.is_empty() {
-            silence(access.address);
+            silence(address);
             return;
         }
         // SAFETY: the stripe is held.
-        let object = unsafe { object::get(access.address, Family::Atomic) };
+        let object = unsafe { object::get(address, Family::Atomic) };
         if !order.releases() {
-            object.by = (0, 0);
+            object.settle();
             if continues {
                 object.written.join(&self.released);
             } else {
                 object.written.assign(&self.released);
             }
-        } else if !continues || self.knows(object) {
+        } else if !continues || order.acquires() || self.knows(object) {
             // What the object shows is known to this thread: all that it knows is all that is to be shown.
             self.publish_to(object);
         } else {
             self.tell();
-            object.by = (0, 0);
+            object.settle();
             object.written.join(&self.clock);
             self.begin_moment();
         }

@@ -172,6 +172,31 @@ pub(crate) fn again<const PLAIN: bool>(
     Entered::No
 }
 
+/// As [`again`], of an atomic access: at once where its slot's earlier atomic access makes room beside nothing that matters.
+#[inline(always)]
+pub(crate) fn renew_atomic(seen: &impl Seen, cell: &[AtomicU64; 2], mine: u64) -> Entered {
+    let [one, other] = words(cell);
+    if stands_for(one, mine) || stands_for(other, mine) {
+        return Entered::There;
+    }
+    let second = !joins(one, mine);
+    let (at, old, beside) = if second { (1, other, one) } else { (0, one, other) };
+    if !second || joins(other, mine) {
+        // No link, and no end of a block's life, looks like an atomic access.
+        let quiet = beside == 0 || beside & ATOMIC != 0 || harmless(beside, mine, seen.ordered(beside));
+        let new = if quiet { with(old, mine) } else { 0 };
+        if new != 0 {
+            return commit([&cell[at], &cell[1 - at]], [old, new, beside]);
+        }
+    }
+    again_out_of_line(seen, cell, mine)
+}
+
+#[inline(never)]
+fn again_out_of_line(seen: &impl Seen, cell: &[AtomicU64; 2], mine: u64) -> Entered {
+    again::<false>(seen, cell, mine, false)
+}
+
 /// Whether a word is ordered before an access, or does not conflict with it.
 #[inline(always)]
 const fn harmless(word: u64, mine: u64, known: bool) -> bool {

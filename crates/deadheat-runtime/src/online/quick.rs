@@ -4,19 +4,18 @@
 
 use core::sync::atomic::{AtomicU64, Ordering, compiler_fence};
 
-use deadheat_core::access::{Access, MemoryOrder, Mode, Via};
+use deadheat_core::access::{Access, Mode, Via};
 use deadheat_core::event::Op;
 use deadheat_core::kind::Kind;
 
 use super::clock::Clock;
 use super::eye::Eye;
 use super::history::Kept;
-use super::object;
 use super::pair::{self, Entered};
 use super::range;
 use super::set::Seen;
 use super::shadow::{self, Cell, LAST_GRANULE, REGION_LOG2, REGIONS};
-use super::word::{self, ATOMIC, BYTES, EARLIER, GRANULE, WRITE};
+use super::word::{self, BYTES, EARLIER, GRANULE, WRITE};
 use super::{JUDGING, block, judge};
 use crate::hot::thread::{self, Thread, UNWATCHED};
 use crate::sys;
@@ -368,7 +367,7 @@ unsafe fn tell_context() -> bool {
         let thread = sys::machine::thread_word() as *mut Thread;
         (*thread).busy = JUDGING;
         compiler_fence(Ordering::SeqCst);
-        Eye::tell_context(thread);
+        Eye::tell_moment(thread);
         compiler_fence(Ordering::SeqCst);
         (*thread).busy = 0;
         (*thread).top == (*thread).clean
@@ -396,36 +395,6 @@ unsafe extern "C" fn on_other_access<const KIND: u16>(address: usize, pc: usize)
 pub(crate) unsafe fn access<const KIND: u16>(address: usize, pc: usize) {
     // SAFETY: passed on.
     unsafe { on_other_access::<KIND>(address, pc) };
-}
-
-/// Whether an atomic access that took place just now, while its stripe is held, is nothing new: the moment has made it already, nobody ever
-/// published anything there, and it publishes nothing either.
-///
-/// # Safety
-/// `thread` is the calling thread's, and in no other hook.
-#[inline]
-pub(crate) unsafe fn is_known(
-    thread: *mut Thread,
-    (address, size): (usize, usize),
-    mode: Mode,
-    order: MemoryOrder,
-) -> bool {
-    // SAFETY: the caller's promise; the cells are mapped.
-    unsafe {
-        let eye = &(*thread).eye;
-        let publishes = mode.writes() && (order.releases() || !eye.released.is_empty());
-        if publishes || address % GRANULE + size > GRANULE || object::any_near(address as u64) {
-            return false;
-        }
-        let Some(cell) = shadow::cell(address) else { return false };
-        let bytes = word::bytes(address % GRANULE, size);
-        let (mine, kind) =
-            if mode.writes() { (eye.mine | ATOMIC | WRITE, 0) } else { (eye.mine | ATOMIC, WRITE) };
-        let there = |word: &AtomicU64| {
-            (word.load(Ordering::Relaxed) ^ mine) & !(kind | EARLIER) & (bytes | !BYTES) == 0
-        };
-        there(&cell[0]) || there(&cell[1])
-    }
 }
 
 /// The thread uses a lock or the like as the thing in memory that it is: a read of its first byte.

@@ -165,6 +165,7 @@ pub(crate) const fn joins(word: u64, mine: u64) -> bool {
 }
 
 /// As [`with`], of atomic accesses.
+#[inline]
 const fn with_atomic(word: u64, mine: u64) -> u64 {
     if covers(mine, word) && outdoes(mine, word) {
         return mine;

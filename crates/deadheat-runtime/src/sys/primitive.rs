@@ -1,7 +1,7 @@
 //! The atomics and waits of the runtime's own locks, in one place so that a model checker can put
 //! its own in their stead: `tests/model.rs` includes the files that use them.
 
-pub(crate) use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+pub(crate) use core::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 
 pub(crate) use super::calls::{futex_wait, futex_wake, yield_now};
 pub(crate) use super::machine::{fence_after_locked, pause};

@@ -1,0 +1,251 @@
+//! Atomic operations: what one learns, its access, and what it publishes, while its stripe is held.
+//!
+//! Cost: for the common one a look for its object, a locked instruction in its cell, and a record. Model: [`in_general`].
+
+use core::sync::atomic::{Ordering, compiler_fence};
+
+use deadheat_core::access::{Access, MemoryOrder, Mode, Via};
+
+use super::eye::Eye;
+use super::history::Kept;
+use super::object::{self, Family, Object};
+use super::pair::{self, Entered};
+use super::shadow::{self, Cell};
+use super::word::{self, ATOMIC, GRANULE, WRITE};
+use super::{JUDGING, ORDERING, enter, judge, looking, ordering, quick};
+use crate::hot::stripe::{Held, Shown};
+use crate::hot::thread::Thread;
+
+/// An atomic operation that took place just now.
+#[derive(Clone, Copy)]
+pub(crate) struct Operation {
+    pub(crate) pc: usize,
+    pub(crate) address: usize,
+    /// log2 of its size.
+    pub(crate) log2: u16,
+    pub(crate) mode: Mode,
+    pub(crate) order: MemoryOrder,
+}
+
+impl Operation {
+    fn access(&self) -> Access {
+        let Operation { address, log2, mode, order, .. } = *self;
+        Access { address: address as u64, size: 1 << log2, mode, atomic: Some(order), via: Via::Code }
+    }
+
+    #[inline(always)]
+    fn kept(&self) -> Kept {
+        let place = (self.address as u64, u32::from(self.log2));
+        Kept::atomic(place, self.mode, self.order, self.pc as u64)
+    }
+}
+
+/// Takes account of an operation, whose stripe is held; a write is counted.
+///
+/// # Safety
+/// `thread` is the calling thread's.
+#[inline(never)]
+pub(crate) unsafe fn atomic(thread: *mut Thread, what: &Operation, held: &Held<'_>) {
+    let address = what.address as u64;
+    // SAFETY: the caller's promise; what is noted is there.
+    unsafe {
+        let Some(cell) = cell_of(thread, what) else { return in_general(thread, what, held) };
+        let shown = held.shown(address);
+        let object = match shown {
+            Some(shown) => (shown.object as *mut Object).as_mut(),
+            None => object::find(address, Family::Atomic),
+        };
+        if let Some(object) = &object
+            && what.mode.reads()
+            && !(*thread).eye.knows(object)
+        {
+            learn(thread, what.order, object);
+        }
+        enter_cell(thread, what, cell);
+        if what.mode.writes() {
+            publish(thread, what, (object, shown.is_some()), held);
+        } else if shown.is_none() {
+            held.wrote();
+            show(what, object.as_deref(), held);
+        }
+    }
+}
+
+/// Takes account of a load, whose stripe is not held, if there is nothing to be learned from what was noted of its atomic; `false` if nothing
+/// was done.
+///
+/// # Safety
+/// `thread` is the calling thread's.
+#[inline(never)]
+pub(crate) unsafe fn load(thread: *mut Thread, what: &Operation, shown: Shown) -> bool {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let Some(cell) = cell_of(thread, what) else { return false };
+        if shown.by != Shown::NOTHING && !(*thread).eye.knows_moment(shown.by) {
+            return false;
+        }
+        enter_cell(thread, what, cell);
+    }
+    true
+}
+
+/// The cell of an operation, if that is all that it has, and the thread is to be looked at.
+#[inline(always)]
+unsafe fn cell_of<'a>(thread: *mut Thread, what: &Operation) -> Option<&'a Cell> {
+    let (address, size) = (what.address, 1 << what.log2);
+    // SAFETY: the caller's promise; the cells are mapped.
+    let state = unsafe { &*thread };
+    let other = state.busy | state.internal | state.ignore_reads | state.ignore_writes;
+    if other != 0 || state.eye.is_out() || !looking() || address % GRANULE + size > GRANULE {
+        return None;
+    }
+    shadow::cell(address)
+}
+
+/// Publishes an access in its cell and judges it.
+#[inline(always)]
+unsafe fn enter_cell(thread: *mut Thread, what: &Operation, cell: &Cell) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let bytes = word::bytes(what.address % GRANULE, 1 << what.log2);
+        let kind = if what.mode.writes() { WRITE | ATOMIC } else { ATOMIC };
+        let mine = word::only((*thread).eye.mine, bytes) | kind;
+        match pair::renew_atomic(&quick::past_of(thread), cell, mine) {
+            Entered::There => {}
+            Entered::Yes => {
+                (*thread).busy = JUDGING;
+                compiler_fence(Ordering::SeqCst);
+                note(thread, what);
+                compiler_fence(Ordering::SeqCst);
+                (*thread).busy = 0;
+            }
+            entered => publish_access(thread, what, (cell, mine), entered),
+        }
+    }
+}
+
+/// Notes in the stripe what the atomic shows.
+#[inline(always)]
+fn show(what: &Operation, object: Option<&Object>, held: &Held<'_>) {
+    let shown = match object {
+        Some(object) => Shown { by: object.shown_by(), object: &raw const *object as u64 },
+        None => Shown { by: Shown::NOTHING, object: 0 },
+    };
+    held.show(what.address as u64, shown);
+}
+
+/// The thread learns what an object shows.
+unsafe fn learn(thread: *mut Thread, order: MemoryOrder, object: &Object) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        (*thread).busy = ORDERING;
+        compiler_fence(Ordering::SeqCst);
+        (*thread).eye.atomic_learns(order, object);
+        compiler_fence(Ordering::SeqCst);
+        (*thread).busy = 0;
+    }
+}
+
+/// Notes the access in the history.
+#[inline(always)]
+unsafe fn note(thread: *mut Thread, what: &Operation) {
+    // SAFETY: the caller's promise: the calling thread's own state, and it is busy.
+    unsafe {
+        if (*thread).top != (*thread).clean {
+            Eye::tell_moment(thread);
+        }
+        Eye::keep(thread, what.kept());
+    }
+}
+
+/// Publishes the access in its cell where that is not done in few steps.
+#[inline(never)]
+unsafe fn publish_access(
+    thread: *mut Thread,
+    what: &Operation,
+    (cell, mine): (&Cell, u64),
+    entered: Entered,
+) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        (*thread).busy = JUDGING;
+        compiler_fence(Ordering::SeqCst);
+        let mut noted = false;
+        let mut note = || {
+            if !noted {
+                noted = true;
+                note(thread, what);
+            }
+        };
+        let place = (cell, what.address & !(GRANULE - 1));
+        let access = || (what.access(), what.pc as u64);
+        enter(thread, place, (mine, true), entered, (&mut note, &access));
+        compiler_fence(Ordering::SeqCst);
+        (*thread).busy = 0;
+    }
+}
+
+/// What an operation that writes publishes. `object`: what shows it at present, and whether that is noted.
+#[inline(always)]
+unsafe fn publish(
+    thread: *mut Thread,
+    what: &Operation,
+    (object, noted): (Option<&mut Object>, bool),
+    held: &Held<'_>,
+) {
+    let Operation { mode, order, .. } = *what;
+    // SAFETY: the caller's promise.
+    unsafe {
+        let nothing = !order.releases() && (*thread).eye.released.is_empty();
+        if nothing && (mode.reads() || object.as_ref().is_none_or(|object| object.written.is_empty())) {
+            if !noted {
+                show(what, object.as_deref(), held);
+            }
+            return;
+        }
+        if let Some(object) = object
+            && order.releases()
+            && (order.acquires() || !mode.reads() || (*thread).eye.knows(object))
+        {
+            ordering(thread, |eye| eye.publish_to(object));
+            return show(what, Some(object), held);
+        }
+        publish_in_general(thread, what, held);
+    }
+}
+
+#[inline(never)]
+unsafe fn publish_in_general(thread: *mut Thread, what: &Operation, held: &Held<'_>) {
+    let Operation { address, mode, order, .. } = *what;
+    // SAFETY: the caller's promise.
+    unsafe {
+        let object = object::find(address as u64, Family::Atomic);
+        if (*thread).eye.atomic_can_publish(mode, order, object.as_deref()) {
+            ordering(thread, |eye| eye.atomic_publishes(address as u64, mode, order));
+        }
+        show(what, object::find(address as u64, Family::Atomic).as_deref(), held);
+    }
+}
+
+/// As [`atomic`].
+#[cold]
+#[inline(never)]
+unsafe fn in_general(thread: *mut Thread, what: &Operation, held: &Held<'_>) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        if (*thread).eye.slot == 0 || (*thread).busy == ORDERING || super::has_given_up() {
+            return;
+        }
+        let object = object::find(what.address as u64, Family::Atomic);
+        if let Some(object) = &object
+            && what.mode.reads()
+            && !(*thread).eye.knows(object)
+        {
+            ordering(thread, |eye| eye.atomic_learns(what.order, object));
+        }
+        judge(thread, &what.access(), what.pc as u64);
+        if what.mode.writes() {
+            publish_in_general(thread, what, held);
+        }
+    }
+}
