@@ -8,6 +8,7 @@ use deadheat_core::race::HeldLock;
 use super::beside::Beside;
 use super::block::Blocks;
 use super::clock::Clock;
+use super::common::Memo;
 use super::history::{History, Kept, ROUND};
 use super::list::List;
 use super::word::{self, LAST_CLOCK};
@@ -155,6 +156,7 @@ impl Eye {
         // SAFETY: a thread with a slot has its history.
         unsafe { (*self.history).owned_by(FIRST, self.now()) };
         self.beside.in_child();
+        self.blocks.memo = Memo::new();
     }
 
     /// Notes an access in the history.

@@ -94,7 +94,7 @@ unsafe fn end(thread: *mut Thread, access: &Access, pc: u64) {
                     continue;
                 }
                 super::enter(thread, (cell, granule), (mine, true), entered, (&mut note, &what));
-                mark(cell, mine);
+                mark(thread, cell, mine);
             }
             note();
             (at, left) = (at + cells.len() * GRANULE, left - cells.len());
@@ -108,9 +108,9 @@ unsafe fn end(thread: *mut Thread, access: &Access, pc: u64) {
 ///
 /// # Safety
 /// The calling thread is busy.
-unsafe fn mark(cell: &Cell, mine: u64) {
+unsafe fn mark(thread: *mut Thread, cell: &Cell, mine: u64) {
     // SAFETY: the caller's promise.
-    let Some(set) = (unsafe { block::set_of(cell, true) }) else { return };
+    let Some(set) = (unsafe { block::set_of(cell, &mut (*thread).eye.blocks, true) }) else { return };
     // Who frees it shall not find its own accesses of this moment there.
     replace(set, |word| word::same_moment(word, mine), word::freed(mine));
     if set.len() > cell.len() {
@@ -156,7 +156,8 @@ pub(super) unsafe fn met(thread: *mut Thread, mine: &Mine<'_>, freed: u64, at: u
     let end = word::of_freed(freed);
     // SAFETY: the caller's promise.
     let (set, ordered) = unsafe {
-        let set = shadow::cell(mine.granule as usize).and_then(|cell| block::set_of(cell, false));
+        let blocks = &mut (*thread).eye.blocks;
+        let set = shadow::cell(mine.granule as usize).and_then(|cell| block::set_of(cell, blocks, false));
         (set, quick::past_of(thread).ordered(end))
     };
     if let Some(set) = set {

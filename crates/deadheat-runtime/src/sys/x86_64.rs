@@ -14,9 +14,9 @@ core::arch::global_asm!(
     ".p2align 3",
     ".local deadheat_thread",
     ".type deadheat_thread, @object",
-    ".size deadheat_thread, 24",
+    ".size deadheat_thread, 32",
     "deadheat_thread:",
-    ".zero 24",
+    ".zero 32",
     ".text",
 );
 
@@ -45,13 +45,26 @@ pub(crate) fn set_thread_word(word: usize) {
 }
 
 /// Sets the calling thread's third word: what the online detector's cells hold where a plain read of all bytes is nothing
-/// new (`online::Eye::mine`); 0 for a thread that is not watched.
+/// new (`online::Eye::mine`); 0 for a thread that is not watched. No cell has the fourth word any more.
 #[cfg(deadheat_object)]
 #[inline(always)]
 pub(crate) fn set_moment_word(word: u64) {
+    set_name_word(crate::online::NO_NAME);
     // SAFETY: writes the third word defined above.
     unsafe {
         asm!("mov qword ptr fs:[deadheat_thread@tpoff + 16], {}", in(reg) word,
+            options(nostack, preserves_flags));
+    }
+}
+
+/// Sets the calling thread's fourth word: what the first word of a cell may be instead where a plain read is nothing new in this
+/// moment (`online::common`).
+#[cfg(deadheat_object)]
+#[inline(always)]
+pub(crate) fn set_name_word(word: u64) {
+    // SAFETY: writes the fourth word defined above.
+    unsafe {
+        asm!("mov qword ptr fs:[deadheat_thread@tpoff + 24], {}", in(reg) word,
             options(nostack, preserves_flags));
     }
 }
@@ -81,6 +94,9 @@ pub(crate) fn set_thread_word(_: usize) {}
 pub(crate) fn set_moment_word(_: u64) {}
 
 #[cfg(not(deadheat_object))]
+pub(crate) fn set_name_word(_: u64) {}
+
+#[cfg(not(deadheat_object))]
 pub(crate) fn caller_word() -> usize {
     0
 }
@@ -106,7 +122,8 @@ macro_rules! shim {
 /// The steps of [`shim_access!`] while races are looked for: returns if the cell of the address in `rdi` shows that the access
 /// is nothing new to its moment, else goes on behind `5:` with the cell in `r8` and its bytes in `rdx`, or, where it does not lie
 /// within one cell (two whole ones, if it has 16 bytes), behind `7:`. A cell's word shows that if it is the moment's
-/// word, for a read whether it writes or not, as far as the access has bytes; what stands above that bit does not matter.
+/// word, for a read whether it writes or not, as far as the access has bytes; what stands above that bit does not matter. A cell's first word shows a
+/// read also if it is the thread's fourth.
 macro_rules! nothing_new {
     (@region) => {
         concat!(
@@ -125,7 +142,8 @@ macro_rules! nothing_new {
     (@whole read, $at:literal, $yes:literal, $no:literal) => {
         concat!(
             "mov rcx, qword ptr [r8 + ", $at, "]\nxor rcx, rax\nshl rcx, 64 - {write_bit}\njz ", $yes, "\n",
-            "mov rcx, qword ptr [r8 + 8 + ", $at, "]\nxor rcx, rax\nshl rcx, 64 - {write_bit}\njnz ", $no, "\n",
+            "mov rcx, qword ptr [r8 + 8 + ", $at, "]\nxor rcx, rax\nshl rcx, 64 - {write_bit}\njz ", $yes, "\n",
+            "mov rcx, qword ptr [r8 + ", $at, "]\ncmp rcx, qword ptr fs:[deadheat_thread@tpoff + 24]\njne ", $no, "\n",
         )
     };
     (@whole write, $at:literal, $yes:literal, $no:literal) => {
@@ -137,7 +155,8 @@ macro_rules! nothing_new {
     (@part read) => {
         concat!(
             "mov rcx, qword ptr [r8]\nxor rcx, rax\nand rcx, rdx\nshl rcx, 64 - {write_bit}\njz 4f\n",
-            "mov rcx, qword ptr [r8 + 8]\nxor rcx, rax\nand rcx, rdx\nshl rcx, 64 - {write_bit}\njnz 5f\n",
+            "mov rcx, qword ptr [r8 + 8]\nxor rcx, rax\nand rcx, rdx\nshl rcx, 64 - {write_bit}\njz 4f\n",
+            "mov rcx, qword ptr [r8]\ncmp rcx, qword ptr fs:[deadheat_thread@tpoff + 24]\njne 5f\n",
         )
     };
     (@part write) => {
