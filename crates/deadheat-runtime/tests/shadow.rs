@@ -12,6 +12,9 @@ mod sys {
     }
 }
 
+#[path = "../src/online/common.rs"]
+mod common;
+
 #[path = "../src/online/crowd.rs"]
 mod crowd;
 
@@ -33,6 +36,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use deadheat_core::access::Mode;
 use deadheat_core::rule::{self, Epoch};
 
+use common::{Memo, Table};
 use crowd::Came;
 use pair::Entered;
 use row::{Ends, Row};
@@ -76,6 +80,27 @@ impl Random {
     }
 }
 
+/// The sets that cells have in common, few of them, and what each thread knows of them.
+struct Common {
+    table: Table<ROWS>,
+    memos: Vec<Memo>,
+}
+
+const ROWS: usize = 16;
+
+impl Common {
+    fn new() -> Common {
+        let word = || AtomicU64::new(0);
+        let row = |_| common::Row { age: word(), words: std::array::from_fn(|_| word()) };
+        let memos = (0..=SLOTS).map(|_| Memo::new()).collect();
+        Common { table: Table(std::array::from_fn(row)), memos }
+    }
+
+    fn enter(&mut self, cell: &[AtomicU64; 2], mine: u64, seen: &Knows, full: bool) -> Entered {
+        common::enter((&self.table, &mut self.memos[seen.own as usize]), seen, cell, mine, full)
+    }
+}
+
 /// The cell of one granule, which grows as `online::block` lets it.
 struct Cell<'a> {
     pair: &'a [AtomicU64; 2],
@@ -87,12 +112,52 @@ impl<'a> Cell<'a> {
         Cell { pair, large: Vec::new() }
     }
 
+    /// Its bytes have a new life.
+    fn begin(&mut self) {
+        self.pair.iter().for_each(|place| place.store(0, Ordering::Relaxed));
+        self.large.clear();
+    }
+
+    /// The name of the set that it has in common with others.
+    fn name(&self) -> Option<u64> {
+        let first = self.pair[0].load(Ordering::Relaxed);
+        (self.large.is_empty() && word::is_common(first)).then_some(first)
+    }
+
+    /// Gives it a set of its own.
+    fn dissolve(&mut self, common: &Common) {
+        let Some(name) = self.name() else { return };
+        let words = common.table.read(name);
+        if words.get().len() <= 2 {
+            let word = |at| words.get().get(at).copied().unwrap_or(0);
+            assert!(common::become_pair(self.pair, name, [word(0), word(1)]));
+        } else {
+            let places = words.get().len() + 1;
+            self.large = words.get().iter().copied().chain([0; 3]).take(places).map(AtomicU64::new).collect();
+        }
+    }
+
     fn set(&self) -> &[AtomicU64] {
         if self.large.is_empty() { self.pair } else { &self.large }
     }
 
+    /// Publishes an access if it has a set in common with others.
+    fn enter_named(&mut self, mine: u64, seen: &Knows, common: &mut Common) -> Entered {
+        match self.name() {
+            None => Entered::No,
+            // As the hook looks by itself.
+            Some(name) if common.memos[seen.own as usize].has(name, mine) => Entered::There,
+            Some(_) => common.enter(self.pair, mine, seen, false),
+        }
+    }
+
     /// The words that race with `mine`, which is in the cell afterwards; `None` if it is nothing new.
-    fn enter(&mut self, mine: u64, seen: &Knows) -> Option<Vec<u64>> {
+    fn enter(&mut self, mine: u64, seen: &Knows, common: &mut Common) -> Option<Vec<u64>> {
+        match self.enter_named(mine, seen, common) {
+            Entered::Yes => return Some(Vec::new()),
+            Entered::There => return None,
+            _ => self.dissolve(common),
+        }
         if self.large.is_empty() {
             let over = |seen: &Knows, cell: &[AtomicU64; 2], mine| {
                 if mine & (BYTES | ATOMIC) != BYTES {
@@ -122,8 +187,13 @@ impl<'a> Cell<'a> {
             // Every other access is a range's.
             let first: &dyn Fn(&Knows, &[AtomicU64; 2], u64) -> Entered =
                 if word::clock(mine).is_multiple_of(2) { &over } else { &hook };
-            for enter in [first, &again, &pair::replace] {
-                match enter(seen, self.pair, mine) {
+            let ways = [first, &again, &|_: &_, _: &_, _| Entered::No, &pair::replace];
+            for (at, enter) in ways.into_iter().enumerate() {
+                let entered = match at {
+                    2 => common.enter(self.pair, mine, seen, false),
+                    _ => enter(seen, self.pair, mine),
+                };
+                match entered {
                     Entered::No => {}
                     Entered::Yes => return Some(Vec::new()),
                     Entered::There => return None,
@@ -140,6 +210,9 @@ impl<'a> Cell<'a> {
             }
         }
         while set::publish(self.set(), mine, seen) == Err(Not::Full) {
+            if self.large.is_empty() && common.enter(self.pair, mine, seen, true) == Entered::Yes {
+                return Some(Vec::new());
+            }
             let mut words = Vec::new();
             set::seal(self.set(), |word| words.push(word));
             words.resize(self.set().len() * 2 + 1, 0);
@@ -150,11 +223,13 @@ impl<'a> Cell<'a> {
 
     /// Puts the mark of the end of a block's life into the cell, as `online::freed` does; the words that race with it, or `None` if its
     /// moment had written all bytes before.
-    fn end(&mut self, mine: u64, seen: &Knows) -> Option<Vec<u64>> {
-        if self.large.is_empty() && pair::end(seen, self.pair, mine) == Entered::Yes {
+    fn end(&mut self, mine: u64, seen: &Knows, common: &mut Common) -> Option<Vec<u64>> {
+        if self.name().is_none() && self.large.is_empty() && pair::end(seen, self.pair, mine) == Entered::Yes
+        {
             return Some(Vec::new());
         }
-        let races = self.enter(mine, seen);
+        let races = self.enter(mine, seen, common);
+        self.dissolve(common);
         for place in self.set() {
             if word::same_moment(place.load(Ordering::Relaxed), mine) {
                 place.store(word::freed(mine), Ordering::Relaxed);
@@ -195,6 +270,75 @@ fn racing_bytes(earlier: impl IntoIterator<Item = u64>, later: u64) -> u64 {
     earlier.into_iter().fold(0, |bytes, word| bytes | word & later & BYTES)
 }
 
+/// Publishes an access in a cell with that history, which must tell what that says. Whether it races.
+fn tells(cell: &mut Cell, mine: u64, seen: &Knows, common: &mut Common, history: &[u64]) -> bool {
+    let earlier = history.iter().copied();
+    let expected = racing_bytes(earlier.clone().filter(|&earlier| races(earlier, mine, seen)), mine);
+    let Some(told) = cell.enter(mine, seen, common) else {
+        let same = |&word: &u64| word::same_moment(word, mine) && word::outdoes(word, mine);
+        let bytes = earlier.filter(same).fold(0, |bytes, word| bytes | word);
+        assert_eq!(mine & BYTES & !bytes, 0, "{mine:x} was never made before");
+        return false;
+    };
+    for &word in &told {
+        assert!(
+            earlier.clone().any(|earlier| word::same_kind(earlier, word) && races(earlier, mine, seen)),
+            "{word:x} was never there, or does not race with {mine:x}"
+        );
+    }
+    assert_eq!(racing_bytes(told.iter().copied(), mine), expected, "{mine:x} in {told:x?}");
+    expected != 0
+}
+
+/// One run: threads read some granules, seldom write to one, and learn from each other at random. How many accesses raced, how many
+/// sets were met that cells had in common, and how often one was found in more than one cell.
+fn run_in_common(seed: u64) -> [usize; 3] {
+    let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+    let mut clocks = [[0u64; SLOTS + 1]; SLOTS + 1];
+    let (mut now, mut all) = ([1u64; SLOTS + 1], [0u64; SLOTS + 1]);
+    let pairs: [[AtomicU64; 2]; 4] = Default::default();
+    let mut cells = pairs.each_ref().map(|pair| (Cell::of(pair), Vec::new()));
+    let mut common = Common::new();
+    let [mut found, mut named, mut shared] = [0; 3];
+    for _ in 0..200 {
+        let own = random.below(SLOTS as u64) as usize + 1;
+        if random.below(25) == 0 {
+            let teacher = random.below(SLOTS as u64) as usize + 1;
+            clocks[teacher][teacher] = now[teacher];
+            now[teacher] += 1;
+            let taught = clocks[teacher];
+            clocks[own].iter_mut().zip(taught).for_each(|(known, theirs)| *known = (*known).max(theirs));
+        }
+        if random.below(30) == 0 {
+            // A barrier.
+            let most: [u64; SLOTS + 1] = std::array::from_fn(|slot| if slot == 0 { 0 } else { now[slot] });
+            clocks = [most; SLOTS + 1];
+            now.iter_mut().for_each(|now| *now += 1);
+        }
+        if random.below(4) == 0 {
+            all = std::array::from_fn(|slot| {
+                (1..=SLOTS).map(|thread| clocks[thread][slot]).min().expect("there are threads")
+            });
+        }
+        let bytes = [BYTES, 0x0f, 0xf0, 0x03][random.below(20).saturating_sub(16) as usize];
+        let kind = if random.below(12) == 0 { [WRITE, WRITE, ATOMIC][random.below(3) as usize] } else { 0 };
+        let mine = word::only(word::moment(own as u32, now[own]), bytes) | kind;
+        let seen = Knows { own: own as u32, clocks: clocks[own], all };
+        let (cell, history) = &mut cells[random.below(4) as usize];
+        if random.below(30) == 0 {
+            cell.begin();
+            history.clear();
+        }
+        found += usize::from(tells(cell, mine, &seen, &mut common, history));
+        history.push(mine);
+        let name = cell.name();
+        named += usize::from(name.is_some());
+        let alike = cells.iter().filter(|(cell, _)| name.is_some() && cell.name() == name).count();
+        shared += usize::from(alike > 1);
+    }
+    [found, named, shared]
+}
+
 /// One run: threads access one granule at random, and learn from each other at random. How many accesses raced, and how
 /// many plain and atomic words were double after an access.
 fn run(seed: u64) -> [usize; 3] {
@@ -203,7 +347,7 @@ fn run(seed: u64) -> [usize; 3] {
     let mut now = [1u64; SLOTS + 1];
     let mut all = [0u64; SLOTS + 1];
     let pair = Default::default();
-    let mut cell = Cell::of(&pair);
+    let (mut cell, mut common) = (Cell::of(&pair), Common::new());
     let mut history: Vec<u64> = Vec::new();
     let ([mut found, mut doubles, mut atomic], sizes) = ([0; 3], [1, 2, 4, 8, 8, 8, 4, 3]);
     // Every other run is of aligned halves and less, without atomics, mostly of one thread, and
@@ -243,24 +387,7 @@ fn run(seed: u64) -> [usize; 3] {
         let bytes = word::bytes(offset, size);
         let mine = word::only(word::moment(own as u32, now[own]), bytes) | kind;
         let seen = Knows { own: own as u32, clocks: clocks[own], all };
-        let expected =
-            racing_bytes(history.iter().copied().filter(|&earlier| races(earlier, mine, &seen)), mine);
-        if let Some(told) = cell.enter(mine, &seen) {
-            for &word in &told {
-                assert!(
-                    history
-                        .iter()
-                        .any(|&earlier| word::same_kind(earlier, word) && races(earlier, mine, &seen)),
-                    "seed {seed}: {word:x} was never there, or does not race with {mine:x}"
-                );
-            }
-            assert_eq!(
-                racing_bytes(told.iter().copied(), mine),
-                expected,
-                "seed {seed}: {mine:x} in {told:x?}"
-            );
-            found += usize::from(expected != 0);
-        }
+        found += usize::from(tells(&mut cell, mine, &seen, &mut common, &history));
         doubles += cell.doubles(0);
         atomic += cell.doubles(ATOMIC);
         history.push(mine);
@@ -279,6 +406,17 @@ fn a_cell_tells_what_a_memory_without_end_would_tell() {
     assert!(atomic > RUNS as usize / 2, "{atomic} atomic words were double");
 }
 
+/// The same of cells that have sets in common, of which there are few, so that they are used again.
+#[test]
+fn cells_with_sets_in_common_tell_it_too() {
+    const RUNS: u64 = 10_000;
+    let sum = |a: [usize; 3], b: [usize; 3]| std::array::from_fn(|at| a[at] + b[at]);
+    let [found, named, shared] = (1..=RUNS).map(run_in_common).fold([0; 3], sum);
+    assert!(found > RUNS as usize, "{found} accesses raced");
+    assert!(named > 10 * RUNS as usize, "{named} cells had a set in common");
+    assert!(shared > RUNS as usize, "{shared} had it with another");
+}
+
 /// An end of a block's life is met by every access behind it, ordered or not, of its own thread, too, until somebody who met it puts the write that it
 /// is in its place; what races with it is what races with that write, and nothing else in the cell is lost or made up.
 #[test]
@@ -290,7 +428,7 @@ fn an_end_is_met_by_whoever_comes_behind_it() {
         let mut clocks = [[0u64; SLOTS + 1]; SLOTS + 1];
         let mut now = [1u64; SLOTS + 1];
         let pair = Default::default();
-        let mut cell = Cell::of(&pair);
+        let (mut cell, mut common) = (Cell::of(&pair), Common::new());
         let (mut history, mut marked, mut ended_at): (Vec<u64>, u64, usize) = (Vec::new(), 0, 0);
         for _ in 0..30 {
             let own = random.below(SLOTS as u64) as usize + 1;
@@ -311,13 +449,13 @@ fn an_end_is_met_by_whoever_comes_behind_it() {
                 racing_bytes(history.iter().copied().filter(|&earlier| races(earlier, mine, &seen)), mine);
             let told = if ends {
                 (marked, ended_at) = (mine, history.len());
-                let Some(told) = cell.end(mine, &seen) else {
+                let Some(told) = cell.end(mine, &seen, &mut common) else {
                     history.push(mine);
                     continue;
                 };
                 told
             } else {
-                let Some(told) = cell.enter(mine, &seen) else {
+                let Some(told) = cell.enter(mine, &seen, &mut common) else {
                     // What another's moment had made before was not ordered before the end: the two raced.
                     let raced = word::slot(marked) != own as u32
                         && history[..ended_at].iter().any(|&word| word::same_moment(word, mine));
@@ -365,6 +503,7 @@ fn run_ranges(seed: u64) -> [usize; 2] {
     let mut now = [1u64; SLOTS + 1];
     let pairs: [[AtomicU64; 2]; CELLS] = Default::default();
     let mut cells = pairs.each_ref().map(Cell::of);
+    let mut common = Common::new();
     let mut history: [Vec<u64>; CELLS] = Default::default();
     let [mut raced, mut published] = [0; 2];
     for _ in 0..30 {
@@ -382,7 +521,7 @@ fn run_ranges(seed: u64) -> [usize; 2] {
         if random.below(8) == 0 {
             // An atomic one now and then, which no range makes.
             let mine = word::only(moment, 1 << (first % 8)) | ATOMIC | [0, WRITE][random.below(2) as usize];
-            let _ = cells[first / 8].enter(mine, &seen);
+            let _ = cells[first / 8].enter(mine, &seen, &mut common);
             history[first / 8].push(mine);
             continue;
         }
@@ -408,7 +547,7 @@ fn run_ranges(seed: u64) -> [usize; 2] {
             given[at] = true;
             let expected = history[at].iter().copied().filter(|&earlier| races(earlier, word, &seen));
             let expected = racing_bytes(expected, word);
-            if let Some(told) = cells[at].enter(word, &seen) {
+            if let Some(told) = cells[at].enter(word, &seen, &mut common) {
                 assert_eq!(
                     racing_bytes(told.iter().copied(), word),
                     expected,

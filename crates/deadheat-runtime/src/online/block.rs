@@ -10,7 +10,9 @@
 use core::cell::UnsafeCell;
 use core::ptr::null_mut;
 
+use super::common::{self, Memo, Row, Table};
 use super::list::List;
+use super::pair::Entered;
 use super::pool;
 use super::set::{self, Not};
 use super::slots;
@@ -76,6 +78,8 @@ pub(crate) struct Blocks {
     hints: u32,
     at: usize,
     end: usize,
+    /// What the thread knows of sets that cells have in common.
+    pub(crate) memo: Memo,
 }
 
 impl Blocks {
@@ -95,6 +99,7 @@ impl Blocks {
             hints: 0,
             at: 0,
             end: 0,
+            memo: Memo::new(),
         }
     }
 
@@ -328,18 +333,74 @@ pub(crate) fn unlock_after_fork() {
 /// How often somebody who waits for a seal to go looks before the processor is given away.
 const SPINS: u32 = 200;
 
-/// The set that a cell stands for at present: its own two words, or its block's. `None` if it is sealed and the caller
-/// must not wait.
+/// The sets that cells have in common.
+static COMMON: Table<{ common::ROWS }> = Table(
+    [const { Row { age: AtomicU64::new(0), words: [const { AtomicU64::new(0) }; common::MOST] } };
+        common::ROWS],
+);
+
+/// Publishes a plain access in a cell that has a [common set](common) or, if it is `full`, shall have one. `blocks` are the calling thread's, and patient.
+#[inline]
+pub(crate) fn enter_common(
+    cell: &[AtomicU64; 2],
+    mine: u64,
+    seen: &impl set::Seen,
+    blocks: &mut Blocks,
+    full: bool,
+) -> Entered {
+    common::enter((&COMMON, &mut blocks.memo), seen, cell, mine, full)
+}
+
+/// Gives a cell that has a common set one of its own with the same words.
+#[cold]
+#[inline(never)]
+fn dissolve(cell: &[AtomicU64; 2], name: u64, blocks: &mut Blocks) {
+    let words = COMMON.read(name);
+    let words = words.get();
+    if words.len() <= cell.len() {
+        let word = |at| words.get(at).copied().unwrap_or(0);
+        common::become_pair(cell, name, [word(0), word(1)]);
+        return;
+    }
+    let room = |class: u32| (SMALLEST << class) / size_of::<u64>() - size_of::<Block>() / size_of::<u64>();
+    let class = (0..CLASSES as u32).find(|&class| room(class) > words.len()).unwrap_or(0);
+    if cell[0].compare_exchange(name, SEALED, Ordering::SeqCst, Ordering::Relaxed).is_ok() {
+        let block = blocks.take(class);
+        // SAFETY: it is nobody else's yet.
+        let places = unsafe { Block::set(block) };
+        places.iter().zip(words).for_each(|(place, &word)| place.store(word, Ordering::Relaxed));
+        cell[0].store(word::link(block as usize), Ordering::SeqCst);
+    }
+}
+
+/// In a forked child, where no cell has a past.
+pub(crate) fn forget_common() {
+    COMMON.forget_all();
+}
+
+/// The set that a cell stands for at present: its own two words, or its block's; a common one becomes its own before. `None` if that has to
+/// wait and the caller must not.
 ///
 /// # Safety
-/// The calling thread is marked busy, so that the block stays.
+/// The calling thread is marked busy, so that the block stays; `blocks` are its own.
 #[inline]
-pub(crate) unsafe fn set_of(cell: &[AtomicU64; 2], patient: bool) -> Option<&[AtomicU64]> {
+pub(crate) unsafe fn set_of<'a>(
+    cell: &'a [AtomicU64; 2],
+    blocks: &mut Blocks,
+    patient: bool,
+) -> Option<&'a [AtomicU64]> {
     let mut spins = 0;
     loop {
         let first = cell[0].load(Ordering::Acquire);
         if !word::is_special(first) {
             return Some(cell);
+        }
+        if word::is_common(first) {
+            if !patient {
+                return None;
+            }
+            dissolve(cell, first, blocks);
+            continue;
         }
         let block = word::linked(first) as *mut Block;
         if !block.is_null() {
@@ -364,7 +425,7 @@ pub(crate) unsafe fn grow(cell: &[AtomicU64; 2], blocks: &mut Blocks) {
     let first = cell[0].load(Ordering::Acquire);
     let old = word::linked(first) as *mut Block;
     let linked = word::is_special(first);
-    if linked && old.is_null()
+    if linked && (old.is_null() || word::is_common(first))
         || cell[0].compare_exchange(first, SEALED, Ordering::SeqCst, Ordering::Relaxed).is_err()
     {
         return;
@@ -410,7 +471,7 @@ pub(crate) unsafe fn access(
     let mut published = false;
     loop {
         // SAFETY: the caller's promise.
-        let Some(set) = (unsafe { set_of(cell, patient) }) else { return published };
+        let Some(set) = (unsafe { set_of(cell, blocks, patient) }) else { return published };
         match set::publish(set, mine, seen) {
             Ok(new) => published |= new,
             Err(Not::Sealed) => continue,
@@ -421,6 +482,9 @@ pub(crate) unsafe fn access(
                         blocks.put_off = 0;
                         continue;
                     }
+                }
+                if enter_common(cell, mine, seen, blocks, true) == Entered::Yes {
+                    return true;
                 }
                 // SAFETY: the caller's promise.
                 unsafe { grow(cell, blocks) };
@@ -442,7 +506,7 @@ pub(crate) fn hint(cell: &[AtomicU64; 2], word: u64, blocks: &mut Blocks) {
     const SELDOM: u32 = 16;
     // While it grows, the second word may not be a copy yet.
     let first = cell[0].load(Ordering::Acquire);
-    if !word::is_special(first) || word::linked(first) == 0 {
+    if !word::is_special(first) || word::linked(first) == 0 || word::is_common(first) {
         return;
     }
     let before = cell[1].load(Ordering::Relaxed);
@@ -461,6 +525,7 @@ pub(crate) unsafe fn unlink(cell: &[AtomicU64; 2], blocks: &mut Blocks) {
     let block = word::linked(first) as *mut Block;
     if word::is_special(first)
         && !block.is_null()
+        && !word::is_common(first)
         && cell[0].compare_exchange(first, 0, Ordering::SeqCst, Ordering::Relaxed).is_ok()
     {
         // SAFETY: its link is gone, and we took it away.
@@ -487,8 +552,10 @@ pub(crate) unsafe fn clear(cell: &[AtomicU64; 2], blocks: &mut Blocks) {
         }
         cell[1].store(0, Ordering::Relaxed);
         cell[0].store(0, Ordering::Release);
-        // SAFETY: its link is gone.
-        unsafe { blocks.retire(block) };
+        if !word::is_common(first) {
+            // SAFETY: its link is gone.
+            unsafe { blocks.retire(block) };
+        }
         return;
     }
     cell[0].store(0, Ordering::Relaxed);

@@ -134,7 +134,7 @@ fn judged(seen: &impl Seen, set: &[AtomicU64], (mine, new): (u64, u64)) -> Came 
 
 /// Whether a word of a set that is not being replaced does not race with another slot's access that is in the set.
 #[inline(always)]
-fn harmless(seen: &impl Seen, word: u64, mine: u64) -> bool {
+pub(crate) fn harmless(seen: &impl Seen, word: u64, mine: u64) -> bool {
     let unlike = |word| !conflict(word, mine) || seen.ordered(word);
     !is_special(word)
         && (unlike(word) || is_double(word) && unlike(word::later(word)) && unlike(word::earlier(word)))

@@ -8,6 +8,7 @@ use deadheat_core::race::HeldLock;
 use super::beside::Beside;
 use super::block::Blocks;
 use super::clock::Clock;
+use super::common::Memo;
 use super::history::{History, Kept, ROUND};
 use super::list::List;
 use super::tree::{self, Near};
@@ -167,6 +168,7 @@ impl Eye {
         // SAFETY: a thread with a slot has its history.
         unsafe { (*self.history).owned_by(FIRST, self.now()) };
         self.beside.in_child();
+        self.blocks.memo = Memo::new();
     }
 
     /// Notes an access in the history.

@@ -152,7 +152,7 @@ unsafe fn mark_in_general(
             }
         };
         super::enter(thread, place, (mine, true), entered, (&mut note, &|| (access, pc)));
-        mark(place.0, mine);
+        mark(thread, place.0, mine);
     }
 }
 
@@ -160,9 +160,9 @@ unsafe fn mark_in_general(
 ///
 /// # Safety
 /// The calling thread is busy.
-unsafe fn mark(cell: &Cell, mine: u64) {
+unsafe fn mark(thread: *mut Thread, cell: &Cell, mine: u64) {
     // SAFETY: the caller's promise.
-    let Some(set) = (unsafe { block::set_of(cell, true) }) else { return };
+    let Some(set) = (unsafe { block::set_of(cell, &mut (*thread).eye.blocks, true) }) else { return };
     // Who frees it shall not find its own accesses of this moment there.
     replace(set, |word| word::same_moment(word, mine), word::freed(mine));
     if set.len() > cell.len() {
@@ -208,7 +208,8 @@ pub(super) unsafe fn met(thread: *mut Thread, mine: &Mine<'_>, freed: u64, at: u
     let end = word::of_freed(freed);
     // SAFETY: the caller's promise.
     let (set, ordered) = unsafe {
-        let set = shadow::cell(mine.granule as usize).and_then(|cell| block::set_of(cell, false));
+        let blocks = &mut (*thread).eye.blocks;
+        let set = shadow::cell(mine.granule as usize).and_then(|cell| block::set_of(cell, blocks, false));
         (set, quick::past_of(thread).ordered(end))
     };
     if let Some(set) = set {

@@ -15,6 +15,7 @@ mod atomic;
 pub(crate) mod beside;
 mod block;
 mod clock;
+mod common;
 mod crowd;
 mod eye;
 mod freed;
@@ -55,7 +56,7 @@ pub(crate) use report::records as certain;
 pub(crate) use shadow::{CELLS, REGION_LOG2, REGIONS, freed_again, has_waited, waited};
 pub(crate) use state::{LOOKING, ON, beside_recording, looking, on, only};
 pub(crate) use tree::Near;
-pub(crate) use word::WRITE_BIT;
+pub(crate) use word::{NO_NAME, WRITE_BIT};
 
 use crate::hot::atomic as stripes;
 use crate::hot::log;
@@ -220,6 +221,10 @@ unsafe fn enter(
     // SAFETY: the caller's promise: the calling thread's own state, and it is busy.
     unsafe {
         let linked = word::is_special(cell[0].load(Ordering::Relaxed));
+        if entered == Entered::No && patient {
+            let blocks = &mut (*thread).eye.blocks;
+            entered = block::enter_common(cell, mine, &quick::past_of(thread), blocks, false);
+        }
         if entered == Entered::No && !linked {
             entered = pair::replace(&quick::past_of(thread), cell, mine);
         }
@@ -231,7 +236,7 @@ unsafe fn enter(
         }
         // While it grows, it may still be the cell itself.
         if linked
-            && let Some(set) = block::set_of(cell, patient)
+            && let Some(set) = block::set_of(cell, &mut (*thread).eye.blocks, patient)
             && set.len() > cell.len()
         {
             let came = crowd::enter(&quick::past_of(thread), set, mine);
@@ -263,8 +268,8 @@ unsafe fn judge_in(thread: *mut Thread, cell: &Cell, mine: Mine<'_>, patient: bo
     unsafe {
         let past = quick::past_of(thread);
         let blocks: &mut Blocks = &mut (*thread).eye.blocks;
-        if mine.word & (WRITE | ATOMIC) == WRITE && block::set_of(cell, patient).is_some_and(set::has_atomic)
-        {
+        let atomic = |set: Option<&[_]>| set.is_some_and(set::has_atomic);
+        if mine.word & (WRITE | ATOMIC) == WRITE && atomic(block::set_of(cell, blocks, patient)) {
             silence(thread, &mine, patient);
         }
         block::access(cell, mine.word, &past, blocks, patient, |other| report::found(thread, mine, other));
@@ -277,7 +282,7 @@ unsafe fn look_at(thread: *mut Thread, cell: &Cell, mine: Mine<'_>, patient: boo
     // SAFETY: the caller's promise: the calling thread's own state, and it is busy.
     unsafe {
         let past = quick::past_of(thread);
-        while let Some(set) = block::set_of(cell, patient) {
+        while let Some(set) = block::set_of(cell, &mut (*thread).eye.blocks, patient) {
             if set::look(set, mine.word, &past, |other| report::found(thread, mine, other)).is_ok() {
                 break;
             }

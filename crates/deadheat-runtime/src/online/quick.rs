@@ -8,6 +8,7 @@ use deadheat_core::access::{Access, Mode, Via};
 use deadheat_core::event::Op;
 use deadheat_core::kind::Kind;
 
+use super::block::Blocks;
 use super::clock::Clock;
 use super::eye::Eye;
 use super::history::Kept;
@@ -181,8 +182,14 @@ unsafe extern "C" fn on_access_in_crowd<const KIND: u16>(
         if !general {
             (*thread).busy = JUDGING;
             compiler_fence(Ordering::SeqCst);
-            let known = is_in_block::<KIND>(&*cell, mine)
-                && (size <= GRANULE || is_in_block::<KIND>(&*cell.add(1), mine));
+            let blocks = &mut (*thread).eye.blocks;
+            let known = is_in_set::<KIND>(&*cell, mine, blocks)
+                && (size <= GRANULE || is_in_set::<KIND>(&*cell.add(1), mine, blocks));
+            let name = (*cell)[0].load(Ordering::Relaxed);
+            if known && word::is_common(name) && blocks.memo.has(name, (*thread).eye.mine) {
+                // The hook finds by itself what is in this set.
+                sys::machine::set_name_word(name);
+            }
             compiler_fence(Ordering::SeqCst);
             (*thread).busy = 0;
             if known {
@@ -199,14 +206,18 @@ unsafe extern "C" fn on_access_in_crowd<const KIND: u16>(
     }
 }
 
-/// Whether a plain access is nothing new to a cell, of which its block is asked, too.
+/// Whether a plain access is nothing new to a cell, of which its block is asked, too, or what the thread knows of the set that it names.
 ///
 /// # Safety
-/// The calling thread is marked busy.
+/// The calling thread is marked busy; `blocks` are its own.
 #[inline(always)]
-unsafe fn is_in_block<const KIND: u16>(cell: &Cell, mine: u64) -> bool {
+unsafe fn is_in_set<const KIND: u16>(cell: &Cell, mine: u64, blocks: &mut Blocks) -> bool {
+    let first = cell[0].load(Ordering::Relaxed);
+    if word::is_common(first) {
+        return blocks.memo.has(first, mine);
+    }
     // SAFETY: the caller's promise.
-    let Some(set) = (unsafe { block::set_of(cell, false) }) else { return false };
+    let Some(set) = (unsafe { block::set_of(cell, blocks, false) }) else { return false };
     for place in set {
         let word = place.load(Ordering::Relaxed);
         let here = if const { Kind(KIND).plain_writes() } {

@@ -489,6 +489,7 @@ fn noted_within(address: usize, farthest: usize) -> Option<Noted> {
 /// In a forked child: nothing has happened yet. What is known of blocks stays.
 pub(crate) fn forget_all() {
     each_region(forget);
+    block::forget_common();
 }
 
 /// Calls `each` with every region that may have been touched.

@@ -9,7 +9,7 @@
 //! slot. If they are plain, they are of one kind, one of the named bytes at `clock` and one of all others at `clock - earlier`: so the halves of a
 //! granule that a thread accesses at different moments need no word each. If they are atomic, the named bytes were read at `clock` and written
 //! at `clock - earlier`: so the load and the exchange by which threads mostly meet need no word each.
-//! The highest slot marks words that are none: [`SEALED`] and links to [blocks](super::block). The one below is nobody's, and no clock knows it: it
+//! The highest slot marks words that are none: [`SEALED`], links to [blocks](super::block) and names of [common sets](super::common). The one below is nobody's, and no clock knows it: it
 //! marks the end of a life of a block that waits before it has another ([`freed`]).
 //! The rule is `deadheat_core::rule`'s; a test compares the two.
 
@@ -100,9 +100,39 @@ pub(crate) const fn link(address: usize) -> u64 {
     SPECIAL | unit & LOW | unit >> SLOT_SHIFT << EARLIER_SHIFT
 }
 
-/// The address of the block that a link names; 0 for a seal.
+/// The address of the block that a link names; 0 for a seal. Not for the [name](is_common) of a set.
 pub(crate) const fn linked(word: u64) -> usize {
     ((word & LOW | word >> EARLIER_SHIFT << SLOT_SHIFT) << 6) as usize
+}
+
+/// Bits of the number of a row of [`super::common`].
+pub(crate) const ROW_BITS: u32 = 12;
+const AGE_BITS: u32 = SLOT_SHIFT - ROW_BITS;
+/// The last age of a row that a name can have.
+pub(crate) const LAST_AGE: u64 = (1 << (AGE_BITS + 8)) - 1;
+/// In a name: it is none of a block's links, whose addresses have fewer bits.
+const COMMON: u64 = SPECIAL | 1 << 63;
+
+/// The name of no set, in no cell.
+pub(crate) const NO_NAME: u64 = COMMON;
+
+/// The name of the set that a row of [`super::common`] has at an age, which is not 0.
+pub(crate) const fn name(row: usize, age: u64) -> u64 {
+    let young = age & ((1 << AGE_BITS) - 1);
+    COMMON | row as u64 | young << ROW_BITS | age >> AGE_BITS << EARLIER_SHIFT
+}
+
+/// Whether a word is the name of a set of [`super::common`].
+#[inline(always)]
+pub(crate) const fn is_common(word: u64) -> bool {
+    word & COMMON == COMMON
+}
+
+/// The row and the age of a name.
+pub(crate) const fn common(name: u64) -> (usize, u64) {
+    let row = name & ((1 << ROW_BITS) - 1);
+    let old = (name & !COMMON) >> EARLIER_SHIFT;
+    (row as usize, (name & LOW) >> ROW_BITS | old << AGE_BITS)
 }
 
 /// What of a link is below its slot.

@@ -14,9 +14,9 @@ core::arch::global_asm!(
     ".p2align 3",
     ".local deadheat_thread",
     ".type deadheat_thread, @object",
-    ".size deadheat_thread, 32",
+    ".size deadheat_thread, 40",
     "deadheat_thread:",
-    ".zero 32",
+    ".zero 40",
     ".text",
 );
 
@@ -45,15 +45,28 @@ pub(crate) fn set_thread_word(word: usize) {
 }
 
 /// Sets the calling thread's third word: what the online detector's cells hold where a plain read of all bytes is nothing
-/// new (`online::Eye::mine`); 0 for a thread that is not watched. The fourth is the same for a write.
+/// new (`online::Eye::mine`); 0 for a thread that is not watched. The fourth is the same for a write. No cell has the fifth word any more.
 #[cfg(deadheat_object)]
 #[inline(always)]
 pub(crate) fn set_moment_word(word: u64) {
+    set_name_word(crate::online::NO_NAME);
     let write = word | 1 << crate::online::WRITE_BIT;
     // SAFETY: writes the third and the fourth word defined above.
     unsafe {
         asm!("mov qword ptr fs:[deadheat_thread@tpoff + 16], {}", "mov qword ptr fs:[deadheat_thread@tpoff + 24], {}",
             in(reg) word, in(reg) write, options(nostack, preserves_flags));
+    }
+}
+
+/// Sets the calling thread's fifth word: what the first word of a cell may be instead where a plain read is nothing new in this
+/// moment (`online::common`).
+#[cfg(deadheat_object)]
+#[inline(always)]
+pub(crate) fn set_name_word(word: u64) {
+    // SAFETY: writes the fifth word defined above.
+    unsafe {
+        asm!("mov qword ptr fs:[deadheat_thread@tpoff + 32], {}", in(reg) word,
+            options(nostack, preserves_flags));
     }
 }
 
@@ -82,6 +95,9 @@ pub(crate) fn set_thread_word(_: usize) {}
 pub(crate) fn set_moment_word(_: u64) {}
 
 #[cfg(not(deadheat_object))]
+pub(crate) fn set_name_word(_: u64) {}
+
+#[cfg(not(deadheat_object))]
 pub(crate) fn caller_word() -> usize {
     0
 }
@@ -108,7 +124,7 @@ macro_rules! shim {
 /// is nothing new to its moment, else goes on behind `5:` with the access's word in `rdx` and the cell in `rcx`, one byte further
 /// if it is new to the second of two cells alone, or, where it does not lie within one cell (two whole ones, if it has 16
 /// bytes), behind `7:`. A cell's word shows that if it is the moment's word, for a read whether it writes or not, as far as the
-/// access has bytes; what stands above that bit does not matter.
+/// access has bytes; what stands above that bit does not matter. A cell's first word shows a read also if it is the thread's fifth.
 macro_rules! nothing_new {
     // The address's lowest bits are to be zero: they are rotated above all others, where they make the region one that is not there.
     (@whole_region) => {
@@ -136,7 +152,9 @@ macro_rules! nothing_new {
             nothing_new!(@moment read, "rcx"),
             "xor rcx, qword ptr [r8 + 2 * rdi + ", $at, "]\nshl rcx, 64 - {write_bit}\njz ", $yes, "\n",
             nothing_new!(@moment read, "rcx"),
-            "xor rcx, qword ptr [r8 + 2 * rdi + 8 + ", $at, "]\nshl rcx, 64 - {write_bit}\njnz ", $no, "\n",
+            "xor rcx, qword ptr [r8 + 2 * rdi + 8 + ", $at, "]\nshl rcx, 64 - {write_bit}\njz ", $yes, "\n",
+            "mov rcx, qword ptr [r8 + 2 * rdi + ", $at, "]\n",
+            "cmp rcx, qword ptr fs:[deadheat_thread@tpoff + 32]\njne ", $no, "\n",
         )
     };
     (@whole write, $at:literal, $yes:literal, $no:literal) => {
@@ -147,15 +165,20 @@ macro_rules! nothing_new {
         )
     };
     // Of a write no bit below the earlier ones may differ, of a read none below that of a write.
-    (@part read) => { nothing_new!(@part read, "64 - {write_bit}") };
-    (@part write) => { nothing_new!(@part write, "63 - {write_bit}") };
-    (@part $mode:ident, $shift:literal) => {
+    (@part read) => {
+        nothing_new!(
+            @part read, "64 - {write_bit}",
+            "jz 4f\nmov rcx, qword ptr [r8]\ncmp rcx, qword ptr fs:[deadheat_thread@tpoff + 32]\n"
+        )
+    };
+    (@part write) => { nothing_new!(@part write, "63 - {write_bit}", "") };
+    (@part $mode:ident, $shift:literal, $rest:literal) => {
         concat!(
             nothing_new!(@moment $mode, "rax"),
             "lea r8, [r8 + 2 * rdi]\nand r8, -16\n",
             "mov rcx, qword ptr [r8]\nxor rcx, rax\nand rcx, rdx\nshl rcx, ", $shift, "\njz 4f\n",
-            "mov rcx, qword ptr [r8 + 8]\nxor rcx, rax\nand rcx, rdx\nshl rcx, ", $shift, "\njnz 5f\n",
-            "4:\nret\n5:\nand rdx, rax\nmov rcx, r8\n",
+            "mov rcx, qword ptr [r8 + 8]\nxor rcx, rax\nand rcx, rdx\nshl rcx, ", $shift, "\n", $rest,
+            "jnz 5f\n4:\nret\n5:\nand rdx, rax\nmov rcx, r8\n",
         )
     };
     ($mode:ident, 16) => {
