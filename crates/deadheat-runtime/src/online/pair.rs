@@ -85,14 +85,20 @@ pub(crate) fn first_new<const WRITES: bool>(
 /// compiled; `words`: what the cell's are.
 #[inline(always)]
 pub(crate) fn renew(writes: bool, cell: &[AtomicU64; 2], [one, other]: [u64; 2], mine: u64) -> Entered {
-    let harmless =
-        |word: u64| is_own_plain(word, mine) || if writes { word == 0 } else { word & (WRITE | ATOMIC) == 0 };
+    // What does not conflict with a read, unless it is no access.
+    let reads = |word: u64| if writes { word == 0 } else { word & (WRITE | ATOMIC) == 0 };
     if is_earlier(one, mine) {
-        if harmless(other) {
+        if is_own_plain(other, mine) || reads(other) {
             return commit([&cell[0], &cell[1]], [one, mine, other]);
         }
-    } else if is_earlier(other, mine) && harmless(one) && (writes || !is_special(one)) {
-        return commit([&cell[1], &cell[0]], [other, mine, one]);
+    } else if is_earlier(other, mine) {
+        // In this order, so that what is the slot's own is found by one look.
+        if is_own_plain(one, mine) {
+            return commit([&cell[1], &cell[0]], [other, mine, one]);
+        }
+        if reads(one) && !is_special(one) {
+            return commit([&cell[1], &cell[0]], [other, mine, one]);
+        }
     }
     Entered::No
 }
