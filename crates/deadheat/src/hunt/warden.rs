@@ -138,10 +138,16 @@ pub(crate) fn guard(folder: &Path) -> Result<Exit, Failure> {
     let scratch = Scratch::of(folder).ok_or_else(refused)?;
     std::io::copy(&mut std::io::stdin().lock(), &mut sink()).context(|| "cannot wait".to_owned())?;
     let until = Instant::now() + GRACE;
-    while end_marked(scratch.path()) && Instant::now() < until {
+    // A process that is just being replaced by another program shows no environment: one look more after the one that finds none.
+    let mut none_before = false;
+    loop {
+        let any = end_marked(scratch.path());
+        if !any && none_before || Instant::now() >= until {
+            return Ok(Exit::SUCCESS);
+        }
+        none_before = !any;
         std::thread::sleep(LOOK);
     }
-    Ok(Exit::SUCCESS)
 }
 
 /// Ends every process of the hunt; whether there was one.
@@ -170,10 +176,14 @@ mod tests {
             |folder: PathBuf| Command::new("sleep").arg("600").env(MARK, folder).spawn().expect("started");
         let mut own = run(scratch.path().join("1"));
         let mut other = run("/nowhere/1".into());
-        while end_marked(scratch.path()) {
-            let _ = own.try_wait();
-        }
-        assert!(!own.wait().expect("its end").success());
+        // Right after it was started its environment may not show yet.
+        let end = loop {
+            end_marked(scratch.path());
+            if let Some(end) = own.try_wait().expect("its state") {
+                break end;
+            }
+        };
+        assert!(!end.success());
         assert_eq!(other.try_wait().expect("its state"), None);
         other.kill().expect("ended");
         other.wait().expect("its end");
