@@ -52,20 +52,16 @@ pub(crate) unsafe extern "C" fn on_access<const KIND: u16>(
             if cell.addr() & 1 != 0 {
                 return on_second_cell::<KIND>(address, pc, mine, cell.wrapping_byte_sub(1));
             }
-            match renew::<KIND>(&*cell, mine) {
-                Entered::No => return on_access_after_others::<KIND>(address, pc, mine, cell),
-                Entered::Met => return on_new_access::<KIND>(address, pc, mine, cell, Entered::Met),
-                Entered::There | Entered::Yes => {}
-            }
+        }
+        match renew::<KIND>(&*cell, mine) {
+            Entered::No => return on_access_after_others::<KIND>(address, pc, mine, cell),
+            Entered::Met => return on_new_access::<KIND>(address, pc, mine, cell, Entered::Met),
+            Entered::There | Entered::Yes => {}
+        }
+        if size > GRANULE {
             let second = renew::<KIND>(&*cell.add(1), mine);
             if second > Entered::Yes {
                 return on_new_second::<KIND>(address, pc, mine, cell, Entered::Yes, second);
-            }
-        } else {
-            match renew::<KIND>(&*cell, mine) {
-                Entered::No => return on_access_after_others::<KIND>(address, pc, mine, cell),
-                Entered::Met => return on_new_access::<KIND>(address, pc, mine, cell, Entered::Met),
-                Entered::There | Entered::Yes => {}
             }
         }
         // Before it, the locked operation would wait for the stores. Who finds the word without its record looks again.
