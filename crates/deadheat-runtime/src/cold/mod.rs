@@ -7,6 +7,7 @@ pub(crate) mod exit;
 pub(crate) mod fork;
 pub(crate) mod lock;
 pub(crate) mod modules;
+mod names;
 pub(crate) mod options;
 pub(crate) mod rescue;
 pub(crate) mod start;

@@ -11,6 +11,7 @@ use deadheat_core::event::{BlockKind, Fault, Op, SyncKind};
 use deadheat_core::gate::FOREIGN;
 
 use super::lock::Lock;
+use super::names::Names;
 use super::{block, modules, start};
 use crate::gate;
 use crate::hot::log;
@@ -131,7 +132,7 @@ unsafe fn begin(thread: *mut Thread, stack: Option<(u64, u64)>) {
         }
         tell_thread_local(thread);
         internal(|| c::pthread_setspecific(KEY.load(Ordering::Relaxed), thread.cast()));
-        register(c::pthread_self(), (*thread).id);
+        names(|names| names.begun((*thread).id, c::pthread_self()));
     }
 }
 
@@ -247,6 +248,7 @@ impl Child {
         &self,
         quiet: Option<&sys::Quiet>,
     ) -> (unsafe extern "C" fn(*mut c_void) -> *mut c_void, *mut c_void) {
+        names(|names| names.comes(self.id()));
         // SAFETY: the child is not running yet.
         unsafe { (*self.0).mask = quiet.map(sys::Quiet::of_child) };
         (run_child, self.0.cast())
@@ -254,10 +256,7 @@ impl Child {
 
     /// The thread was created; `joinable` says whether somebody has to join it.
     pub(crate) fn created(self, id: u32, pthread: c::Pthread, joinable: bool) {
-        register(pthread, id);
-        if joinable {
-            note(pthread, id, |entry| entry.joinable = true);
-        }
+        names(|names| names.created(id, pthread, joinable));
     }
 
     /// The child's number.
@@ -274,6 +273,7 @@ impl Child {
     /// The thread could not be created.
     pub(crate) fn failed(self) {
         gate::is_not_born();
+        names(|names| names.failed(self.id()));
         // SAFETY: the child never ran.
         unsafe { recycle(self.0) };
     }
@@ -339,7 +339,7 @@ unsafe extern "C" fn destroyed(value: *mut c_void) {
             let kind = SyncKind::Annotation;
             log::event_of(thread, 0, &Op::Signal { object: owner_death(), kind });
         }
-        note(c::pthread_self(), (*thread).id, |entry| entry.ended = true);
+        names(|names| names.ended((*thread).id, c::pthread_self()));
         tell_ignored(thread);
         (*thread).freed.leave();
         log::event_of(thread, 0, &Op::End);
@@ -456,128 +456,42 @@ pub(crate) unsafe fn nested(thread: *mut Thread) -> Option<*mut Thread> {
 /// Which thread of the trace a `pthread_t` is.
 struct Registry {
     lock: Lock,
-    entries: core::cell::UnsafeCell<*mut [Entry; ENTRIES]>,
+    names: core::cell::UnsafeCell<Names>,
 }
 
-#[derive(Clone, Copy)]
-struct Entry {
-    pthread: c::Pthread,
-    id: u32,
-    /// Somebody has to join it.
-    joinable: bool,
-    /// Its last function has returned.
-    ended: bool,
-}
-
-/// Concurrent threads that can be told apart; the kernel's default limit is half of it.
-const ENTRIES: usize = 1 << 16;
-const FREED: c::Pthread = 1;
-
-// SAFETY: `entries` is touched under `lock` alone.
+// SAFETY: `names` is touched under `lock` alone.
 unsafe impl Sync for Registry {}
 
-static REGISTRY: Registry = Registry { lock: Lock::new(), entries: core::cell::UnsafeCell::new(null_mut()) };
+static REGISTRY: Registry = Registry { lock: Lock::new(), names: core::cell::UnsafeCell::new(Names::new()) };
 
-/// The entry of `pthread`, or a free one if `insert`.
-unsafe fn entry(pthread: c::Pthread, insert: bool) -> Option<&'static mut Entry> {
-    // SAFETY: under the registry's lock.
-    let entries = unsafe {
-        let table = REGISTRY.entries.get();
-        if (*table).is_null() {
-            *table = sys::map_anonymous(size_of::<[Entry; ENTRIES]>()).ok()?.cast();
-        }
-        &mut **table
-    };
-    let home = (pthread >> 6).wrapping_mul(0x9e37_79b9) % ENTRIES;
-    let mut free = None;
-    for step in 0..ENTRIES {
-        let at = (home + step) % ENTRIES;
-        let found = entries[at].pthread;
-        if found == pthread {
-            return Some(&mut entries[at]);
-        }
-        if found == FREED && free.is_none() {
-            free = Some(at);
-        }
-        if found == 0 {
-            free = free.or(Some(at));
-            break;
-        }
-    }
-    free.filter(|_| insert).map(|at| &mut entries[at])
-}
-
-/// Notes which thread a `pthread_t` is. Of two notes for one name the later thread's holds.
-fn register(pthread: c::Pthread, id: u32) {
-    REGISTRY.lock.with(|| {
-        // SAFETY: under the lock.
-        if let Some(entry) = unsafe { entry(pthread, true) }
-            && (entry.pthread != pthread || entry.id < id)
-        {
-            *entry = Entry { pthread, id, joinable: false, ended: false };
-        }
-    });
+/// Asks or changes the names under their lock.
+fn names<R>(ask: impl FnOnce(&mut Names) -> R) -> R {
+    // SAFETY: under the lock.
+    REGISTRY.lock.with(|| ask(unsafe { &mut *REGISTRY.names.get() }))
 }
 
 /// The number of the thread with this `pthread_t`.
 pub(crate) fn id_of(pthread: c::Pthread) -> Option<u32> {
-    // SAFETY: under the lock.
-    REGISTRY.lock.with(|| unsafe { entry(pthread, false) }.map(|entry| entry.id))
-}
-
-/// Changes what is known of a thread.
-fn note(pthread: c::Pthread, id: u32, change: impl FnOnce(&mut Entry)) {
-    REGISTRY.lock.with(|| {
-        // SAFETY: under the lock.
-        if let Some(entry) = unsafe { entry(pthread, false) }
-            && entry.id == id
-        {
-            change(entry);
-        }
-    });
+    names(|names| names.id_of(pthread))
 }
 
 /// Nobody has to join the thread any more.
 pub(crate) fn detached(pthread: c::Pthread) {
-    if let Some(id) = id_of(pthread) {
-        note(pthread, id, |entry| entry.joinable = false);
-    }
+    names(|names| names.detached(pthread));
 }
 
 /// Tells the threads that have ended and that somebody should have joined or detached.
 pub(crate) fn tell_leaks() {
     let mut from = 0;
-    while let Some((at, id)) = next_leak(from) {
+    while let Some((at, id)) = names(|names| names.next_leak(from)) {
         log::event(0, &Op::Fault { object: u64::from(id), fault: Fault::ThreadLeak });
         from = at + 1;
     }
 }
 
-/// The first leaked thread of the registry from an index on.
-fn next_leak(from: usize) -> Option<(usize, u32)> {
-    REGISTRY.lock.with(|| {
-        // SAFETY: under the lock.
-        let table = unsafe { *REGISTRY.entries.get() };
-        if table.is_null() {
-            return None;
-        }
-        // SAFETY: the table is mapped, and touched under the lock alone.
-        let mut rest = unsafe { (&*table)[from..].iter().enumerate() };
-        let leaked = |entry: &Entry| entry.pthread > FREED && entry.joinable && entry.ended;
-        rest.find(|(_, entry)| leaked(entry)).map(|(at, entry)| (from + at, entry.id))
-    })
-}
-
 /// Forgets a thread that was joined.
 pub(crate) fn forget(pthread: c::Pthread, id: u32) {
-    REGISTRY.lock.with(|| {
-        // SAFETY: under the lock.
-        if let Some(entry) = unsafe { entry(pthread, false) }
-            && entry.id == id
-        {
-            entry.pthread = FREED;
-        }
-    });
+    names(|names| names.joined(id, pthread));
 }
 
 /// Takes the locks of this file, so that a forked child finds them free of half-done work.
@@ -601,10 +515,7 @@ pub(crate) unsafe fn restart_in_child(thread: *mut Thread) {
     NEXT_STREAM.store(1, Ordering::Relaxed);
     // SAFETY: the caller's promise; the process has this thread alone.
     unsafe {
-        let table = *REGISTRY.entries.get();
-        if !table.is_null() {
-            sys::forget_pages(table.cast(), size_of::<[Entry; ENTRIES]>());
-        }
+        names(Names::clear);
         {
             let _busy = Busy::new(thread);
             let state = &mut *thread;
@@ -644,7 +555,7 @@ unsafe fn begin_again(thread: *mut Thread, low: u64, high: u64) {
             log::event_of(thread, 0, &alloc);
         }
         tell_thread_local(thread);
-        register(c::pthread_self(), 0);
+        names(|names| names.begun(0, c::pthread_self()));
     }
 }
 
