@@ -235,10 +235,14 @@ fn memory_is_one_owners() {
     together(3, |number| {
         let mut held: Vec<(*mut u8, usize)> = Vec::new();
         for time in 0..TIMES / 4 {
-            let size = 16 << (time % 14);
+            let size = (time * 7919 + number) % (20 << (time % 13)) + 1;
             let piece = pool::take(size);
+            assert!(piece.addr().is_multiple_of(16));
             // SAFETY: just taken; each piece is as large as was asked for.
-            unsafe { piece.write_bytes(number as u8, size.min(256)) };
+            unsafe {
+                piece.write_bytes(number as u8, size.min(256));
+                piece.add(size - 1).write(number as u8);
+            }
             held.push((piece, size));
             if time % 3 == 2 {
                 for (piece, size) in held.drain(..2) {
@@ -246,12 +250,23 @@ fn memory_is_one_owners() {
                     unsafe {
                         let whole = std::slice::from_raw_parts(piece, size.min(256));
                         assert!(whole.iter().all(|&byte| byte == number as u8));
+                        assert_eq!(piece.add(size - 1).read(), number as u8);
                         pool::give(piece, size);
                     }
                 }
             }
         }
     });
+}
+
+/// What is taken for a size is enough, and not much more.
+#[test]
+fn rooms_are_close_to_what_is_asked_for() {
+    for size in 0..300_000 {
+        let room = pool::room(size);
+        assert!(room >= size && room.is_multiple_of(16) && pool::room(room) == room, "{size}: {room}");
+        assert!(room <= (size + size / 4).max(size + 16), "{size}: {room}");
+    }
 }
 
 /// A clock that is passed on under a lock loses nothing: whoever has it knows all that was released into it before.

@@ -1,4 +1,4 @@
-//! Memory of the runtime's own, in sizes of powers of two.
+//! Memory of the runtime's own, in four sizes for each power of two.
 //!
 //! Invariant: nothing of it comes from the program's heap, and none is given back to the system: what is free is
 //! used again. For what is short and rare; the shadow has [its own](super::block).
@@ -10,10 +10,14 @@ use super::memory;
 use crate::cold::lock::Lock;
 use crate::sys;
 
-/// The smallest piece, as a power of two.
-const SMALLEST: u32 = 4;
+/// Sizes are multiples of it, and so are addresses.
+const STEP: usize = 16;
+/// Up to here each multiple is a size.
+const EACH: usize = 4 * STEP;
 /// Pieces of this size and above are mapped one by one.
-const LARGE: u32 = 16;
+const LARGE: usize = 1 << 16;
+/// How many sizes below that there are.
+const CLASSES: usize = class(LARGE);
 /// How much is mapped at once.
 const CHUNK: usize = 1 << 18;
 
@@ -23,7 +27,7 @@ struct Pool {
 }
 
 struct Inner {
-    free: [*mut Free; LARGE as usize],
+    free: [*mut Free; CLASSES],
     at: usize,
     end: usize,
 }
@@ -35,43 +39,52 @@ struct Free {
 // SAFETY: `inner` is touched under `lock` alone.
 unsafe impl Sync for Pool {}
 
-static POOL: Pool = Pool {
-    lock: Lock::new(),
-    inner: UnsafeCell::new(Inner { free: [null_mut(); LARGE as usize], at: 0, end: 0 }),
-};
-
-fn class(size: usize) -> u32 {
-    size.next_power_of_two().trailing_zeros().max(SMALLEST)
-}
+static POOL: Pool =
+    Pool { lock: Lock::new(), inner: UnsafeCell::new(Inner { free: [null_mut(); CLASSES], at: 0, end: 0 }) };
 
 /// How many bytes [`take`] really gives for `size`.
-pub(crate) fn room(size: usize) -> usize {
-    1 << class(size)
+pub(crate) const fn room(size: usize) -> usize {
+    if size == 0 {
+        STEP
+    } else if size <= EACH {
+        size.next_multiple_of(STEP)
+    } else {
+        size.next_multiple_of(size.next_power_of_two() / 8)
+    }
 }
 
-/// Memory for `size` bytes, aligned to its size up to a page, not zeroed.
+/// The number of a size that is some [`room`].
+const fn class(room: usize) -> usize {
+    if room <= EACH {
+        return room / STEP - 1;
+    }
+    let power = (room - 1).ilog2();
+    let quarter = (room - (1 << power)) / (1 << (power - 2));
+    EACH / STEP + (power - EACH.ilog2()) as usize * 4 + quarter - 1
+}
+
+/// Memory for `size` bytes, not zeroed.
 pub(crate) fn take(size: usize) -> *mut u8 {
-    let class = class(size);
-    if class >= LARGE {
-        return map(1 << class);
+    let room = room(size);
+    if room >= LARGE {
+        return map(room);
     }
     POOL.lock.with(|| {
         // SAFETY: under the lock; a free piece holds a link.
         unsafe {
             let pool = &mut *POOL.inner.get();
-            let first = pool.free[class as usize];
+            let first = pool.free[class(room)];
             if !first.is_null() {
-                pool.free[class as usize] = (*first).next;
+                pool.free[class(room)] = (*first).next;
                 return first.cast();
             }
-            let size = 1 << class;
-            let mut at = pool.at.next_multiple_of(size);
-            if at + size > pool.end {
-                at = map(CHUNK) as usize;
-                pool.end = at + CHUNK;
+            if pool.at + room > pool.end {
+                pool.at = map(CHUNK) as usize;
+                pool.end = pool.at + CHUNK;
             }
-            pool.at = at + size;
-            at as *mut u8
+            let piece = pool.at;
+            pool.at += room;
+            piece as *mut u8
         }
     })
 }
@@ -81,18 +94,18 @@ pub(crate) fn take(size: usize) -> *mut u8 {
 /// # Safety
 /// Nobody uses it any more.
 pub(crate) unsafe fn give(piece: *mut u8, size: usize) {
-    let class = class(size);
-    if class >= LARGE {
+    let room = room(size);
+    if room >= LARGE {
         // SAFETY: the caller's promise; it was mapped in this size.
-        return unsafe { sys::unmap(piece, 1 << class) };
+        return unsafe { sys::unmap(piece, room) };
     }
     let piece = piece.cast::<Free>();
     POOL.lock.with(|| {
         // SAFETY: under the lock; the piece is nobody's.
         unsafe {
             let pool = &mut *POOL.inner.get();
-            (*piece).next = pool.free[class as usize];
-            pool.free[class as usize] = piece;
+            (*piece).next = pool.free[class(room)];
+            pool.free[class(room)] = piece;
         }
     });
 }
