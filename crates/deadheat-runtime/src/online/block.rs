@@ -30,8 +30,8 @@ const CHUNK: usize = 1 << 16;
 const MANY: u32 = 512;
 /// How many a thread takes at once of those that are for all: there may be others who need some.
 const BATCH: usize = 256;
-/// How many free blocks a thread keeps, about; more are for all.
-const SPARE: u32 = 2048;
+/// How many blocks that were retired a thread keeps, about, when they are free; more are for all.
+const SPARE: u32 = 256;
 
 /// A set of words behind a header. It is aligned to 64 bytes.
 #[repr(C)]
@@ -106,32 +106,49 @@ impl Blocks {
     /// A block whose words are zero.
     fn take(&mut self, class: u32) -> *mut Block {
         let size = SMALLEST << class;
-        if self.free[class as usize].is_null() && self.end - self.at < size {
+        let free = class as usize;
+        if self.free[free].is_null() {
             // What one thread gives back may be what another needs.
-            shared(|blocks| self.free[class as usize] = cut(&mut blocks.free[class as usize], BATCH));
-        }
-        let mut block = self.free[class as usize];
-        // SAFETY: free blocks are nobody's; fresh memory is ours.
-        unsafe {
-            if block.is_null() {
-                if size >= CHUNK {
-                    block = pool::map(size).cast();
-                } else {
-                    if self.end - self.at < size {
-                        self.at = pool::map(CHUNK) as usize;
-                        self.end = self.at + CHUNK;
-                    }
-                    block = self.at as *mut Block;
-                    self.at += size;
+            shared(|all| {
+                self.free[free] = cut(&mut all.free[free], BATCH);
+                if self.free[free].is_null() && self.end - self.at < size {
+                    self.take_rest(all);
                 }
-                (*block).class = class;
-            } else {
-                self.free[class as usize] = (*block).next;
-                self.spare = self.spare.saturating_sub(1);
-                block.add(1).cast::<u8>().write_bytes(0, size - size_of::<Block>());
-            }
+            });
         }
+        if self.free[free].is_null() {
+            self.carve(class);
+        }
+        let block = self.free[free];
+        // SAFETY: free blocks are nobody's.
+        unsafe {
+            self.free[free] = (*block).next;
+            block.add(1).cast::<u8>().write_bytes(0, size - size_of::<Block>());
+        }
+        self.spare = self.spare.saturating_sub(1);
         block
+    }
+
+    /// Makes fresh blocks, some of a small class.
+    fn carve(&mut self, class: u32) {
+        const SOME: usize = 1024;
+        let size = SMALLEST << class;
+        let mut put = |block: *mut Block| {
+            let next = core::mem::replace(&mut self.free[class as usize], block);
+            // SAFETY: fresh memory, which is ours.
+            unsafe { block.write(Block { next, class, unused: 0 }) };
+        };
+        if size >= CHUNK {
+            return put(pool::map(size).cast());
+        }
+        if self.end - self.at < size {
+            self.at = pool::map(CHUNK) as usize;
+            self.end = self.at + CHUNK;
+        }
+        for _ in 0..(SOME / size).clamp(1, (self.end - self.at) / size) {
+            put(self.at as *mut Block);
+            self.at += size;
+        }
     }
 
     /// A block that no cell links to any more.
@@ -192,27 +209,16 @@ impl Blocks {
         if !self.lookers.is_empty() {
             return;
         }
-        let waiting = core::mem::replace(&mut self.waiting, null_mut());
-        if self.spare > SPARE {
-            shared(|blocks| blocks.free_all(waiting));
-        } else {
-            self.free_all(waiting);
-        }
-    }
-
-    /// Puts a list of blocks into the lists of free ones.
-    fn free_all(&mut self, mut list: *mut Block) {
-        while !list.is_null() {
-            let block = list;
-            // SAFETY: the blocks are the caller's alone.
-            unsafe {
-                list = (*block).next;
-                let class = (*block).class as usize;
-                (*block).next = self.free[class];
-                self.free[class] = block;
-            }
+        let mut rest = core::mem::replace(&mut self.waiting, null_mut());
+        while self.spare < SPARE
+            && let Some((block, class)) = first_of(&mut rest)
+        {
+            // SAFETY: the block is the caller's alone.
+            unsafe { (*block).next = self.free[class] };
+            self.free[class] = block;
             self.spare += 1;
         }
+        for_all(rest);
     }
 
     /// A cell is full: whether it can be asked now what every thread knows. Where that helps to no room it is asked more seldom.
@@ -240,12 +246,27 @@ impl Blocks {
         *other = Blocks::new();
     }
 
-    /// Keeps the larger of two rests of chunks, and the blocks that the other has room for.
-    fn cut_rest(&mut self, other: &mut Blocks) {
+    /// Takes over some of what is for all, and what was retired. What a thread needs that ends soon others may need meanwhile.
+    fn take_over(&mut self, all: &mut Blocks) {
+        for (own, theirs) in self.free.iter_mut().zip(&mut all.free) {
+            append(own, cut(theirs, BATCH));
+        }
+        append(&mut self.retired, core::mem::replace(&mut all.retired, null_mut()));
+        self.retired_count += core::mem::take(&mut all.retired_count);
+        self.take_rest(all);
+    }
+
+    /// Exchanges the own rest of a chunk for that of others if theirs is larger.
+    fn take_rest(&mut self, other: &mut Blocks) {
         if self.end - self.at < other.end - other.at {
             core::mem::swap(&mut self.at, &mut other.at);
             core::mem::swap(&mut self.end, &mut other.end);
         }
+    }
+
+    /// Keeps the larger of two rests of chunks, and the blocks that the other has room for.
+    fn cut_rest(&mut self, other: &mut Blocks) {
+        self.take_rest(other);
         while other.end - other.at >= SMALLEST {
             let block = other.at as *mut Block;
             other.at += SMALLEST;
@@ -253,6 +274,42 @@ impl Blocks {
             unsafe { block.write(Block { next: self.free[0], class: 0, unused: 0 }) };
             self.free[0] = block;
         }
+    }
+}
+
+/// Takes the first block of a list, and gives its class, too.
+fn first_of(list: &mut *mut Block) -> Option<(*mut Block, usize)> {
+    let block = *list;
+    if block.is_null() {
+        return None;
+    }
+    // SAFETY: the list's blocks are the caller's.
+    unsafe {
+        *list = (*block).next;
+        Some((block, (*block).class as usize))
+    }
+}
+
+/// Gives free blocks to all.
+fn for_all(mut list: *mut Block) {
+    let mut ends = [(null_mut(), null_mut()); CLASSES];
+    while let Some((block, class)) = first_of(&mut list) {
+        let (first, last): &mut (*mut Block, *mut Block) = &mut ends[class];
+        if first.is_null() {
+            *last = block;
+        }
+        // SAFETY: the list's blocks are the caller's.
+        unsafe { (*block).next = *first };
+        *first = block;
+    }
+    if ends.iter().any(|(first, _)| !first.is_null()) {
+        shared(|all| {
+            for (all, (first, last)) in all.free.iter_mut().zip(ends).filter(|(_, ends)| !ends.0.is_null()) {
+                // SAFETY: the last of a list that is ours.
+                unsafe { (*last).next = *all };
+                *all = first;
+            }
+        });
     }
 }
 
@@ -315,9 +372,9 @@ pub(crate) fn bequeath(blocks: &mut Blocks) {
     shared(|shared| shared.adopt(blocks));
 }
 
-/// Gives a thread that begins what ended ones left.
+/// Gives a thread that begins some of what ended ones left.
 pub(crate) fn inherit(blocks: &mut Blocks) {
-    shared(|shared| blocks.adopt(shared));
+    shared(|shared| blocks.take_over(shared));
 }
 
 /// Takes the lock for a fork.
