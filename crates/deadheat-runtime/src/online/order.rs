@@ -371,8 +371,7 @@ impl Eye {
 pub(super) fn silence(address: u64) {
     // SAFETY: the stripe is held.
     if let Some(object) = unsafe { object::find(address, Family::Atomic) } {
-        object.written.clear();
-        object.by = (0, 0);
+        object.fall_silent();
     }
 }
 
