@@ -38,13 +38,21 @@ enum Room {
 #[inline(never)]
 pub(crate) fn enter(seen: &impl Seen, set: &[AtomicU64], mine: u64) -> Came {
     if mine & WRITE == 0 {
-        match renew(set, mine) {
-            Came::Yes(new) => return judged(seen, set, (mine, new)),
-            Came::No => {}
-            came => return came,
+        let came = renew(seen, set, mine);
+        if came != Came::No {
+            return came;
         }
     }
     enter_anew(seen, set, mine)
+}
+
+/// As [`enter`], of a read in the place of its slot's earlier one, or with it.
+#[inline(always)]
+pub(crate) fn renew(seen: &impl Seen, set: &[AtomicU64], mine: u64) -> Came {
+    match replace(set, mine) {
+        Came::Yes(new) => judged(seen, set, (mine, new)),
+        came => came,
+    }
 }
 
 /// As [`enter`], of what does not take the place of its slot's earlier read.
@@ -87,7 +95,7 @@ fn enter_anew(seen: &impl Seen, set: &[AtomicU64], mine: u64) -> Came {
 
 /// Publishes a read in the place of its slot's earlier one, or with it, without a look at others.
 #[inline(always)]
-fn renew(set: &[AtomicU64], mine: u64) -> Came {
+fn replace(set: &[AtomicU64], mine: u64) -> Came {
     for place in set {
         let word = place.load(Ordering::Acquire);
         if !same_slot(word, mine) {

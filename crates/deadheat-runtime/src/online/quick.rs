@@ -10,6 +10,7 @@ use deadheat_core::kind::Kind;
 
 use super::block::Blocks;
 use super::clock::Clock;
+use super::crowd::{self, Came};
 use super::eye::Eye;
 use super::history::Kept;
 use super::pair::{self, Entered};
@@ -198,7 +199,51 @@ unsafe extern "C" fn on_access_in_crowd<const KIND: u16>(
         if general {
             return on_other_access::<KIND>(address, pc);
         }
-        on_new_access::<KIND>(address, pc, mine, cell, Entered::No);
+        let mut first = Entered::No;
+        if const { !Kind(KIND).plain_writes() && Kind(KIND).plain_size() <= GRANULE } {
+            first = renew_in_crowd(thread, &*cell, mine);
+            match first {
+                Entered::There => return,
+                Entered::Yes => return Eye::keep(thread, const { Kept::new(Kind(KIND)) }.at(address, pc)),
+                Entered::No | Entered::Met => {}
+            }
+        }
+        on_new_access::<KIND>(address, pc, mine, cell, first);
+    }
+}
+
+/// Publishes a read in a cell's block, in the place of its slot's earlier one there, as most are that threads make in ever new moments. What [met](Entered::Met)
+/// somebody is to be judged.
+///
+/// # Safety
+/// `thread` is the calling thread's, and in no other hook.
+#[inline(never)]
+unsafe fn renew_in_crowd(thread: *mut Thread, cell: &Cell, mine: u64) -> Entered {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let past = past_of(thread);
+        (*thread).busy = JUDGING;
+        compiler_fence(Ordering::SeqCst);
+        let blocks = &mut (*thread).eye.blocks;
+        let mut entered = Entered::No;
+        if !word::is_common(cell[0].load(Ordering::Relaxed))
+            && let Some(set) = block::set_of(cell, blocks, false)
+            && set.len() > cell.len()
+        {
+            let (came, word) = match crowd::renew(&past, set, mine) {
+                Came::There(word) => (Entered::There, word),
+                Came::Yes(word) => (Entered::Yes, word),
+                Came::Met(_) => (Entered::Met, 0),
+                Came::No => (Entered::No, 0),
+            };
+            entered = came;
+            if word != 0 {
+                block::hint(cell, word, blocks);
+            }
+        }
+        compiler_fence(Ordering::SeqCst);
+        (*thread).busy = 0;
+        entered
     }
 }
 
