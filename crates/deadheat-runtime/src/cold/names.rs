@@ -33,9 +33,10 @@ const fn coming(id: u32) -> usize {
     (id as usize) << 1 | 1
 }
 
-/// Where a key is if nothing else is there.
+/// Where a key is if nothing else is there. Threads that are about to begin are few at a time, and near each other.
 const fn home(key: usize) -> usize {
-    (key >> 6).wrapping_add(key << 8).wrapping_mul(0x9e37_79b9) % ENTRIES
+    const COMING: usize = 256;
+    if key % 2 == 1 { key / 2 % COMING } else { (key >> 6).wrapping_mul(0x9e37_79b9) % ENTRIES }
 }
 
 impl Names {
