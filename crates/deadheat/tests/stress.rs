@@ -88,6 +88,18 @@ fn handlers_within_atomic_operations_do_not_wait_for_good() {
     }
 }
 
+/// Where the names of joined threads were taken for their last bearers', each run told races that it looked for itself.
+#[test]
+fn no_join_is_lost_where_many_threads_create_and_join() {
+    let Some((program, folder, executable)) = built("joins") else { return };
+    for found in [Found::Online, Found::Offline, Found::ByHand] {
+        for _ in 0..3 {
+            let outcome = run::run(&executable, &folder, found).unwrap_or_else(|fault| panic!("{fault}"));
+            judge::judge(&program, &outcome, found).unwrap_or_else(|fault| panic!("{found:?}: {fault}"));
+        }
+    }
+}
+
 /// Its races are many, and which of them still have both stacks is not foreseen.
 #[test]
 fn a_handler_that_finds_races_does_not_wait_for_its_own_thread() {

@@ -81,8 +81,8 @@ pub(crate) struct History {
 
 struct Owners {
     lock: Lock,
-    /// Thread numbers, and the clocks from which on they had the slot.
-    rows: UnsafeCell<List<(u32, u64)>>,
+    /// Thread numbers, and the clocks, of 29 bits, from which on they had the slot.
+    rows: UnsafeCell<List<(u32, u32)>>,
 }
 
 /// An access of a hook as it is noted.
@@ -243,7 +243,7 @@ impl History {
         let _quiet = sys::Quiet::new();
         self.owners.lock.with(|| {
             // SAFETY: under the lock.
-            unsafe { (*self.owners.rows.get()).push((id, clock)) };
+            unsafe { (*self.owners.rows.get()).push((id, clock as u32)) };
         });
     }
 
@@ -252,7 +252,7 @@ impl History {
         self.owners.lock.with(|| {
             // SAFETY: under the lock.
             let rows = unsafe { &*self.owners.rows.get() };
-            rows.iter().rev().find(|row| row.1 <= clock).map(|row| row.0)
+            rows.iter().rev().find(|row| u64::from(row.1) <= clock).map(|row| row.0)
         })
     }
 
