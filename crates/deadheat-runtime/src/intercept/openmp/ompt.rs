@@ -14,6 +14,7 @@ use super::depend::{ALL_MEMORY, Kind};
 use super::{DETACHED, FULFILLED, Task, Team, acquire, release};
 use crate::cold::start::recording;
 use crate::hot::{log, thread};
+use crate::sys;
 
 /// Set once the library tells its constructs here.
 static ACTIVE: AtomicBool = AtomicBool::new(false);
@@ -107,6 +108,33 @@ fn memory_ends() {
         let (address, size) = ((address - HEAD) as u64, (size + HEAD) as u64);
         log::event(0, &Op::Alloc { address, size, kind: BlockKind::Heap });
     }
+}
+
+type AllocateTask =
+    unsafe extern "C" fn(*mut c_void, c_int, c_int, usize, usize, *const c_void) -> *mut c_void;
+
+shim_through_thread!(dh_wrap___kmpc_omp_task_alloc, kmpc_omp_task_alloc);
+
+/// `__kmpc_omp_task_alloc`: the memory may have been another task's, which another thread ran. That its life is a new one is told in the thread that
+/// writes to it next, too: in a recording nothing else says that what it writes is of the new one.
+unsafe extern "C" fn kmpc_omp_task_alloc(
+    place: *mut c_void,
+    thread: c_int,
+    flags: c_int,
+    size: usize,
+    shared: usize,
+    routine: *const c_void,
+) -> *mut c_void {
+    let pc = sys::machine::caller_word();
+    let real = real!("__kmpc_omp_task_alloc", AllocateTask);
+    // SAFETY: passed on.
+    let task = unsafe { real(place, thread, flags, size, shared, routine) };
+    if is_active() && !task.is_null() {
+        let size = size.next_multiple_of(size_of::<usize>()) + shared;
+        let (address, size) = (task as u64, size as u64);
+        log::event(pc, &Op::Alloc { address, size, kind: BlockKind::Heap });
+    }
+    task
 }
 
 unsafe extern "C" fn finalize(_data: *mut c_void) {}
