@@ -146,10 +146,9 @@ unsafe fn detect<R>(
         }
         let outcome = operation();
         let (mode, order) = (outcome.mode, outcome.order);
-        let writes = held.writes();
-        online::atomic(thread, &Operation { pc, address, log2, mode, order }, held);
+        online::atomic(thread, &Operation { pc, address, log2, mode, order }, &held);
         if loads {
-            remember_load(thread, (pc, address), writes);
+            remember_load(thread, (pc, address), held.writes());
         }
         outcome.result
     }
@@ -305,7 +304,7 @@ unsafe fn record_and_detect<R>(
         }
         turn.record(key, address as u64, None, load.then_some(version));
         let (mode, order) = (outcome.mode, outcome.order);
-        turn.judge(|| online::atomic(thread, &Operation { pc, address, log2, mode, order }, held));
+        turn.judge(|| online::atomic(thread, &Operation { pc, address, log2, mode, order }, &held));
         outcome.result
     }
 }

@@ -40,17 +40,16 @@ impl Operation {
     }
 }
 
-/// Takes account of an operation, whose stripe is held; a write is counted. The stripe is given back as soon as may be: of an operation that publishes nothing,
-/// before its access is in its cell. Whoever is ordered behind that access knows of it by something later.
+/// Takes account of an operation, whose stripe is held; a write is counted.
 ///
 /// # Safety
 /// `thread` is the calling thread's.
 #[inline(never)]
-pub(crate) unsafe fn atomic(thread: *mut Thread, what: &Operation, held: Held<'_>) {
+pub(crate) unsafe fn atomic(thread: *mut Thread, what: &Operation, held: &Held<'_>) {
     let address = what.address as u64;
     // SAFETY: the caller's promise; what is noted is there.
     unsafe {
-        let Some(cell) = cell_of(thread, what) else { return in_general(thread, what, &held) };
+        let Some(cell) = cell_of(thread, what) else { return in_general(thread, what, held) };
         let shown = held.shown(address);
         let object = match shown {
             Some(shown) => (shown.object as *mut Object).as_mut(),
@@ -62,42 +61,14 @@ pub(crate) unsafe fn atomic(thread: *mut Thread, what: &Operation, held: Held<'_
         {
             learn(thread, what.order, object);
         }
+        enter_cell(thread, what, cell);
         if what.mode.writes() {
-            let object = (object, shown.is_some());
-            if what.order.releases() || !(*thread).eye.released.is_empty() {
-                enter_cell(thread, what, cell);
-                return publish(thread, what, object.0, &held);
-            }
-            fall_silent(thread, what, object, &held);
+            publish(thread, what, (object, shown.is_some()), held);
         } else if shown.is_none() {
             held.wrote();
-            show(what, object.as_deref(), &held);
+            show(what, object.as_deref(), held);
         }
-        drop(held);
-        enter_cell(thread, what, cell);
     }
-}
-
-/// What an atomic shows after an operation that writes and publishes nothing: a store ends what was shown.
-#[inline(always)]
-unsafe fn fall_silent(
-    thread: *mut Thread,
-    what: &Operation,
-    (object, noted): (Option<&mut Object>, bool),
-    held: &Held<'_>,
-) {
-    let ends = !what.mode.reads() && object.as_ref().is_some_and(|object| !object.written.is_empty());
-    if noted && !ends {
-        return;
-    }
-    let object = object.map(|object| {
-        if ends {
-            // SAFETY: the caller's promise.
-            unsafe { ordering(thread, |_| object.fall_silent()) };
-        }
-        &*object
-    });
-    show(what, object, held);
 }
 
 /// Takes account of a load, whose stripe is not held, if there is nothing to be learned from what was noted of its atomic; `false` if nothing
@@ -214,12 +185,24 @@ unsafe fn publish_access(
     }
 }
 
-/// What an operation that writes publishes, as it does. `object`: what shows it at present.
+/// What an operation that writes publishes. `object`: what shows it at present, and whether that is noted.
 #[inline(always)]
-unsafe fn publish(thread: *mut Thread, what: &Operation, object: Option<&mut Object>, held: &Held<'_>) {
+unsafe fn publish(
+    thread: *mut Thread,
+    what: &Operation,
+    (object, noted): (Option<&mut Object>, bool),
+    held: &Held<'_>,
+) {
     let Operation { mode, order, .. } = *what;
     // SAFETY: the caller's promise.
     unsafe {
+        let nothing = !order.releases() && (*thread).eye.released.is_empty();
+        if nothing && (mode.reads() || object.as_ref().is_none_or(|object| object.written.is_empty())) {
+            if !noted {
+                show(what, object.as_deref(), held);
+            }
+            return;
+        }
         if let Some(object) = object
             && order.releases()
             && (order.acquires() || !mode.reads() || (*thread).eye.knows(object))

@@ -68,12 +68,6 @@ impl Object {
         }
     }
 
-    /// Nothing is shown any more.
-    pub(crate) fn fall_silent(&mut self) {
-        self.written.clear();
-        self.by = (0, 0);
-    }
-
     /// The access that whoever knows all that is shown knows; [`Shown::NOTHING`] if nothing is, and one that nobody knows if that cannot be said.
     #[inline(always)]
     pub(crate) fn shown_by(&self) -> u64 {

@@ -371,7 +371,8 @@ impl Eye {
 pub(super) fn silence(address: u64) {
     // SAFETY: the stripe is held.
     if let Some(object) = unsafe { object::find(address, Family::Atomic) } {
-        object.fall_silent();
+        object.written.clear();
+        object.by = (0, 0);
     }
 }
 
