@@ -88,7 +88,7 @@ fn handlers_within_atomic_operations_do_not_wait_for_good() {
     }
 }
 
-/// Where the names of joined threads were taken for their last bearers', each run told races that it looked for itself.
+/// Where the names of joined threads were taken for their last bearers', each run that looked for races while it went told some.
 #[test]
 fn no_join_is_lost_where_many_threads_create_and_join() {
     let Some((program, folder, executable)) = built("joins") else { return };

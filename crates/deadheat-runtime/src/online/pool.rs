@@ -63,7 +63,7 @@ const fn class(room: usize) -> usize {
     EACH / STEP + (power - EACH.ilog2()) as usize * 4 + quarter - 1
 }
 
-/// Memory for `size` bytes, not zeroed.
+/// Memory for `size` bytes, aligned to 16, not zeroed.
 pub(crate) fn take(size: usize) -> *mut u8 {
     let room = room(size);
     if room >= LARGE {
