@@ -60,6 +60,7 @@ pub(crate) unsafe extern "C" fn start(
     if STATE.compare_exchange(UNSET, STARTING, Ordering::Relaxed, Ordering::Relaxed).is_err() {
         return;
     }
+    sys::resolve_all();
     // SAFETY: the environment is a list of texts that ends with a null.
     let state = match unsafe { wire_of(environment) } {
         // SAFETY: as above; the arguments are `count` texts.

@@ -18,5 +18,5 @@ pub(crate) mod calls;
 mod memory;
 mod signals;
 pub(crate) use calls::*;
-pub(crate) use real::resolve;
+pub(crate) use real::{resolve, resolve_all};
 pub(crate) use signals::{Mask, Quiet, keep_children};

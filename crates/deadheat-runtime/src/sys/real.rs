@@ -15,15 +15,12 @@ macro_rules! real {
         real!($name, "", $type)
     };
     ($name:literal, $version:literal, $type:ty) => {{
-        static ADDRESS: core::sync::atomic::AtomicUsize = core::sync::atomic::AtomicUsize::new(0);
-        let mut address = ADDRESS.load(core::sync::atomic::Ordering::Relaxed);
+        #[unsafe(link_section = "deadheat_real")]
+        static REAL: $crate::sys::real::Real =
+            $crate::sys::real::Real::new(concat!($name, "\0"), concat!($version, "\0"));
+        let mut address = REAL.known();
         if address == 0 {
-            address = $crate::sys::resolve(
-                &ADDRESS,
-                weak_address!(concat!("__real_", $name)),
-                concat!($name, "\0"),
-                concat!($version, "\0"),
-            );
+            address = $crate::sys::resolve(&REAL, weak_address!(concat!("__real_", $name)));
         }
         // SAFETY: the address is that of the C function with this name, whose type is given.
         #[allow(unused_unsafe, reason = "some callers are within unsafe blocks")]
@@ -34,36 +31,100 @@ macro_rules! real {
 
 const NEXT: *mut c_void = -1isize as *mut c_void;
 
-/// Finds a real function and remembers it; ends the process if there is none, which only a
-/// program can bring about that calls a function of its own C library that does not exist.
+/// A function that an interceptor stands in for. All of them lie in one section, so that
+/// [`resolve_all`] finds them.
+#[repr(C)]
+pub(crate) struct Real {
+    address: AtomicUsize,
+    name: &'static str,
+    version: &'static str,
+}
+
+impl Real {
+    /// The function `name` in the version `version`, or in any if that is empty; both texts end
+    /// with a NUL.
+    pub(crate) const fn new(name: &'static str, version: &'static str) -> Real {
+        Real { address: AtomicUsize::new(0), name, version }
+    }
+
+    /// Its address, 0 if it was not looked up yet.
+    #[inline(always)]
+    pub(crate) fn known(&self) -> usize {
+        self.address.load(Ordering::Relaxed)
+    }
+
+    /// Looks it up in the libraries behind the program; 0 if there is none.
+    #[cold]
+    pub(crate) fn look_up(&self) -> usize {
+        type Dlsym = unsafe extern "C" fn(*mut c_void, *const c_char) -> usize;
+        type Dlvsym = unsafe extern "C" fn(*mut c_void, *const c_char, *const c_char) -> usize;
+        let (dlsym, dlvsym) = (weak_address!("dlsym"), weak_address!("dlvsym"));
+        let mut address = 0;
+        if self.version.len() > 1 && dlvsym != 0 {
+            // SAFETY: the C library's `dlvsym`; both texts end with a NUL.
+            address = unsafe {
+                core::mem::transmute::<usize, Dlvsym>(dlvsym)(
+                    NEXT,
+                    self.name.as_ptr().cast(),
+                    self.version.as_ptr().cast(),
+                )
+            };
+        }
+        if address == 0 && dlsym != 0 {
+            // SAFETY: the C library's `dlsym`; the text ends with a NUL.
+            address = unsafe { core::mem::transmute::<usize, Dlsym>(dlsym)(NEXT, self.name.as_ptr().cast()) };
+        }
+        self.address.store(address, Ordering::Relaxed);
+        address
+    }
+}
+
+/// Finds a real function, which is at `linked` if the linker knows it, and remembers it; ends the
+/// process if there is none, which only a program can bring about that calls a function of its
+/// own C library that does not exist.
 #[cold]
-pub(crate) fn resolve(cell: &AtomicUsize, linked: usize, name: &str, version: &str) -> usize {
-    let address = look_up(cell, linked, name, version);
+pub(crate) fn resolve(real: &Real, linked: usize) -> usize {
+    if linked != 0 {
+        real.address.store(linked, Ordering::Relaxed);
+        return linked;
+    }
+    let address = real.look_up();
     if address == 0 {
         super::say(b"deadheat: the C library has no function ");
-        super::say(&name.as_bytes()[..name.len() - 1]);
+        super::say(&real.name.as_bytes()[..real.name.len() - 1]);
         crate::cold::fault(b", which the program calls\n");
     }
     address
 }
 
-/// Finds a real function and remembers it; 0 if there is none.
+/// Looks all real functions up that nobody asked for yet. A look-up takes the loader's lock: done
+/// when one is first called, it would wait for ever where a program calls it under another lock
+/// that a thread within the loader waits for, as a callback of `dl_iterate_phdr` does.
 #[cold]
-pub(crate) fn look_up(cell: &AtomicUsize, linked: usize, name: &str, version: &str) -> usize {
-    type Dlsym = unsafe extern "C" fn(*mut c_void, *const c_char) -> usize;
-    type Dlvsym = unsafe extern "C" fn(*mut c_void, *const c_char, *const c_char) -> usize;
-    let mut address = linked;
-    let (dlsym, dlvsym) = (weak_address!("dlsym"), weak_address!("dlvsym"));
-    if address == 0 && version.len() > 1 && dlvsym != 0 {
-        // SAFETY: the C library's `dlvsym`; both texts end with a NUL.
-        address = unsafe {
-            core::mem::transmute::<usize, Dlvsym>(dlvsym)(NEXT, name.as_ptr().cast(), version.as_ptr().cast())
-        };
+pub(crate) fn resolve_all() {
+    unsafe extern "C" {
+        #[link_name = "__start_deadheat_real"]
+        static FIRST: u8;
+        #[link_name = "__stop_deadheat_real"]
+        static END: u8;
     }
-    if address == 0 && dlsym != 0 {
-        // SAFETY: the C library's `dlsym`; the text ends with a NUL.
-        address = unsafe { core::mem::transmute::<usize, Dlsym>(dlsym)(NEXT, name.as_ptr().cast()) };
+    if weak_address!("__real_memcpy") != 0 {
+        return; // Linked statically: the linker knows them all.
     }
-    cell.store(address, Ordering::Relaxed);
-    address
+    let (mut real, end) = (&raw const FIRST as *const Real, &raw const END as *const Real);
+    while real < end {
+        // SAFETY: the linker puts nothing but values of this type between the two.
+        let entry = unsafe { &*real };
+        if entry.known() == 0 {
+            entry.look_up();
+        }
+        // SAFETY: at most one past the last.
+        real = unsafe { real.add(1) };
+    }
+    let dlerror = weak_address!("dlerror");
+    if dlerror != 0 {
+        // SAFETY: the C library's `dlerror`; what it tells, that a library of another language is
+        // not there, is no concern of the program's.
+        unsafe { core::mem::transmute::<usize, unsafe extern "C" fn() -> *mut c_char>(dlerror)() };
+    }
 }

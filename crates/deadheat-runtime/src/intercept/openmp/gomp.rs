@@ -4,12 +4,12 @@
 //! answers these names, its tool interface tells all that is told here.
 
 use core::ffi::{c_int, c_long, c_uint, c_void};
-use core::sync::atomic::{AtomicUsize, Ordering};
 
 use super::{Task, Team, library, ompt, program, running};
 use crate::cold::start::recording;
 use crate::hot::access;
 use crate::sys::machine::caller_word;
+use crate::sys::real::Real;
 use crate::sys::resolve;
 
 /// What a region or a task runs.
@@ -361,14 +361,13 @@ intercept! {
 
 /// The result of a cancellation point of a kind.
 pub(super) fn is_cancelled(kind: c_int) -> bool {
-    type Real = unsafe extern "C" fn(c_int) -> bool;
-    static ADDRESS: AtomicUsize = AtomicUsize::new(0);
-    let mut address = ADDRESS.load(Ordering::Relaxed);
+    type Point = unsafe extern "C" fn(c_int) -> bool;
+    static REAL: Real = Real::new("GOMP_cancellation_point\0", "\0");
+    let mut address = REAL.known();
     if address == 0 {
         // Nothing stands in for it: in a static program it has its own name alone.
-        let linked = weak_address!("GOMP_cancellation_point");
-        address = resolve(&ADDRESS, linked, "GOMP_cancellation_point\0", "\0");
+        address = resolve(&REAL, weak_address!("GOMP_cancellation_point"));
     }
     // SAFETY: libgomp's function, asked by a task of libgomp's.
-    unsafe { core::mem::transmute::<usize, Real>(address)(kind) }
+    unsafe { core::mem::transmute::<usize, Point>(address)(kind) }
 }
