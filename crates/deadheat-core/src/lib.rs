@@ -19,3 +19,4 @@ pub mod plain;
 pub mod race;
 pub mod rule;
 pub mod wire;
+pub mod witness;

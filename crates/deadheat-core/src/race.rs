@@ -4,6 +4,7 @@ use crate::access::Access;
 use crate::event::{BlockKind, LockMode};
 use crate::finding::Finding;
 use crate::ids::{PlaceId, StackId, ThreadId};
+use crate::witness::Witness;
 
 /// One of the two accesses of a race.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -64,10 +65,28 @@ pub struct Race {
     pub block: Option<Block>,
 }
 
+/// The strength of an analysis's evidence, weakest first. (A proof takes another run, not an analysis.)
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Evidence {
+    /// No lock protects all accesses, or the analysis can be wrong.
+    Suspected,
+    /// A correct reordering of the run brings the accesses side by side.
+    Predicted,
+    /// Both happened in the run and nothing ordered them.
+    Observed,
+}
+
 /// Where a detector puts what it finds.
 pub trait RaceSink {
     /// Takes one race. `locks` resolves the sides' lock sets.
     fn race(&mut self, race: &Race, locks: &dyn LockSets);
+
+    /// Takes one race that another order of the run's events would bring, with that order. `race.earlier` is the access that comes first
+    /// in the trace.
+    fn predicted(&mut self, race: &Race, witness: &Witness<'_>, locks: &dyn LockSets) {
+        let _ = witness;
+        self.race(race, locks);
+    }
 
     /// Takes something wrong that is no race.
     fn finding(&mut self, finding: &Finding<'_>) {

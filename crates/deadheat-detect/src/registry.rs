@@ -1,5 +1,7 @@
 //! The list of all analyses. The command line's help, `docs/analyses.md` and the tests read it.
 
+use deadheat_core::race::Evidence;
+
 use crate::detector::Detector;
 use crate::findings::Findings;
 use crate::hb::Hb;
@@ -27,6 +29,8 @@ pub struct Analysis {
     pub paper: &'static str,
     /// What holds of its races, in a sentence.
     pub promise: &'static str,
+    /// How strong the evidence is that it gives.
+    pub evidence: Evidence,
     /// Makes one.
     pub new: fn(Options) -> Box<dyn Detector>,
 }
@@ -39,6 +43,7 @@ pub const ANALYSES: &[Analysis] = &[
         paper: "FastTrack (Flanagan and Freund, PLDI 2009); C++20, [intro.races] and [atomics.order]",
         promise: "A race is told for each access that conflicts with an earlier one of the run and that \
               nothing ordered after it, and for no other.",
+        evidence: Evidence::Observed,
         new: |options| Box::new(Hb::new(options)),
     },
     Analysis {
@@ -49,6 +54,7 @@ pub const ANALYSES: &[Analysis] = &[
         promise: "Each fault that a hook saw is told. A cycle of locks is told if no lock guards it, and as possible only if \
                   different threads ask for its locks and forks and joins do not order their requests. The use of a freed \
                   block is told if it is ordered behind the free, the block is small, and nothing else was there since.",
+        evidence: Evidence::Suspected,
         new: |_| Box::new(Findings::default()),
     },
 ];

@@ -20,6 +20,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use deadheat_core::event::{Event, Op};
 use deadheat_core::ids::ThreadId;
 use deadheat_core::plain::{Plain, Strided};
+use deadheat_core::race::Evidence;
 use deadheat_detect::detector::Detector;
 use deadheat_detect::registry::{self, Analysis, Options};
 use deadheat_report::format::{FORMATS, Format, Style, named};
@@ -430,9 +431,10 @@ fn judge(
 
 /// The strength of an analysis's evidence.
 fn grade(analysis: &Analysis) -> Grade {
-    match analysis.name {
-        "hb" => Grade::Observed,
-        _ => Grade::Suspected,
+    match analysis.evidence {
+        Evidence::Observed => Grade::Observed,
+        Evidence::Predicted => Grade::Predicted,
+        Evidence::Suspected => Grade::Suspected,
     }
 }
 
