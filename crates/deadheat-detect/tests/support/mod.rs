@@ -4,6 +4,7 @@
 pub(crate) mod check;
 pub(crate) mod generate;
 pub(crate) mod random;
+pub(crate) mod short;
 pub(crate) mod statement1;
 
 /// Whether the acceptance run at full count is wanted.

@@ -7,7 +7,11 @@
 //!
 //! It expects what a run can do (a lock is not taken twice in write mode, a thread that was
 //! created was not there before) and says nothing about other traces.
+//!
+//! [`reorder`] is the other brute force: which orders else the run's events could have had.
 #![allow(clippy::wildcard_enum_match_arm, reason = "each rule asks whether an event is one of its own")]
+
+pub mod reorder;
 
 use deadheat_core::access::{Access, Mode, Via};
 use deadheat_core::event::{BlockKind, Event, LockMode, Op, SyncKind};
