@@ -121,12 +121,15 @@ pub(crate) struct Program {
     needs: Option<String>,
 }
 
+/// The topic whose programs are recorded in an order that is set from outside; `tests/prediction.rs` judges them.
+const ORDERED: &str = "prediction";
+
 /// The programs below `root`, sorted. Folders of further files are not entered.
 pub(crate) fn files(root: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for topic in fs::read_dir(root).expect("spec/programs is a folder") {
         let topic = topic.expect("spec/programs can be listed").path();
-        if !topic.is_dir() {
+        if !topic.is_dir() || topic.ends_with(ORDERED) {
             continue;
         }
         for file in fs::read_dir(&topic).expect("a topic can be listed") {

@@ -1,0 +1,29 @@
+// A critical section in which nothing is shared orders nothing that must be so.
+//! told by hb: none
+#include <pthread.h>
+
+int total, calls;
+pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+
+static void *one(void *nothing) {
+    total = 1; //~ race 1: write
+    pthread_mutex_lock(&m);
+    pthread_mutex_unlock(&m);
+    return nothing;
+}
+
+static void *two(void *nothing) {
+    pthread_mutex_lock(&m);
+    calls++;
+    pthread_mutex_unlock(&m);
+    return total ? &total : nothing; //~ race 1: read
+}
+
+int main(void) {
+    pthread_t first, second;
+    pthread_create(&first, 0, one, 0);
+    pthread_create(&second, 0, two, 0);
+    pthread_join(first, 0);
+    pthread_join(second, 0);
+    return 0;
+}
