@@ -282,6 +282,7 @@ const ONLINE: &[Line] = &[
               --toolchain nightly)'; exit 0; }; \
               MIRIFLAGS='-Zmiri-permissive-provenance -Zmiri-ignore-leaks -Zmiri-many-seeds=0..8' \
               cargo +nightly miri test -p deadheat-runtime --test threads",
+        prints: &["test result: ok"],
         keeps: &["     Running ", "test ", "skipped"],
         seed: Some("0 to 7, Miri's"),
         ..PLAIN
@@ -293,6 +294,7 @@ const ONLINE: &[Line] = &[
               component add rust-src --toolchain nightly)'; exit 0; }; \
               RUSTFLAGS=-Zsanitizer=thread cargo +nightly test -Zbuild-std --target x86_64-unknown-linux-gnu \
               -p deadheat-runtime --test threads --test shadow",
+        prints: &["test result: ok"],
         keeps: &["     Running ", "test ", "skipped"],
         ..PLAIN
     },
@@ -326,8 +328,17 @@ const ONLINE: &[Line] = &[
         run: "[ -n \"$DEADHEAT_TSAN_TESTS\" ] || { echo 'skipped: needs DEADHEAT_TSAN_TESTS'; exit 0; }; \
               cargo build --quiet --release -p deadheat && d=$CARGO_TARGET_DIR/release/deadheat && \
               export DEADHEAT_CC=clang-19 DEADHEAT_CXX=clang++-19 && \
-              ${DEADHEAT_TSAN_RUNNER:-$DEADHEAT_SHARED/tools/tsan_lit.py} --tests $DEADHEAT_TSAN_TESTS --cc \"$d cc\" \
-              --cxx \"$d c++\" --env DEADHEAT_OPTIONS=format=tsan --deflake 3 --timeout 20 --mode verdict -o $OUT/llvm.csv",
+              python3 ${DEADHEAT_TSAN_RUNNER:-$DEADHEAT_SHARED/tools/tsan_lit.py} --tests $DEADHEAT_TSAN_TESTS --cc \"$d cc\" \
+              --cxx \"$d c++\" --shim $DEADHEAT_SHARED/tools/tsan_testonly_shim.c --env DEADHEAT_OPTIONS=format=tsan --deflake 3 \
+              --timeout 20 --mode verdict -j 2 -o $OUT/llvm.csv | tee $OUT/llvm.txt && \
+              n() { n=0; for k in \"$@\"; do v=$(sed -n \"s/.*'expects $k': \\([0-9]*\\).*/\\1/p\" $OUT/llvm.txt); \
+              n=$((n + ${v:-0})); done; } && \
+              share() { n \"$2\"; ok=$n; n \"$2\" \"$3\" \"$4\"; [ $n -gt 0 ] && [ $((100 * ok)) -ge $(($1 * n)) ] && \
+              echo \"$2: $ok of $n, at least $1 %\"; } && \
+              share 99 'race: reported' 'race: MISSED' && \
+              share 99 'silence: silent' 'silence: FALSE race' 'silence: other report/failure' && \
+              share 80 'other kind: ok' 'other kind: WRONG'",
+        prints: &["at least 99 %", "at least 80 %"],
         ..PLAIN
     },
 ];
