@@ -16,6 +16,8 @@ pub mod findings;
 pub mod hb;
 pub mod oracle;
 pub mod registry;
+pub mod reversal;
+pub mod run;
 
 pub use detector::Detector;
 pub use registry::{ANALYSES, Analysis, Options};

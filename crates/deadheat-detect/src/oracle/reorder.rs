@@ -61,6 +61,21 @@ pub fn races(events: &[Event], reads: Reads) -> BTreeMap<Pair, Vec<usize>> {
     races
 }
 
+/// Whether an order of some events is correct, and two accesses race behind it.
+#[must_use]
+pub fn is_race(events: &[Event], reads: Reads, order: &[usize], pair: Pair) -> bool {
+    let reorderings = Reorderings::new(events, reads);
+    let mut state = reorderings.start();
+    for &event in order {
+        let next = reorderings.next(&state).contains(&event);
+        match reorderings.after(&state, event).filter(|_| next) {
+            Some(after) => state = after,
+            None => return false,
+        }
+    }
+    reorderings.side_by_side(&state).contains(&pair)
+}
+
 /// Where a reordering is.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct State {
@@ -147,7 +162,7 @@ impl<'a> Reorderings<'a> {
                 needs.extend(earlier(&|at| events[at].thread == child));
             }
             Op::Wait { kind: SyncKind::Everything, .. } => needs.extend(0..index),
-            Op::Wait { object, kind: kind @ (SyncKind::Once | SyncKind::Annotation), .. } => {
+            Op::Wait { object, kind: kind @ (SyncKind::Once | SyncKind::Annotation), woken: true } => {
                 needs.extend(edges.signals_seen(index, object, kind));
             }
             Op::Leave { barrier } => needs.extend(edges.arrivals_seen(index, barrier)),
