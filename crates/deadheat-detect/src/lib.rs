@@ -16,6 +16,7 @@ pub mod findings;
 pub mod hb;
 pub mod oracle;
 pub mod registry;
+pub mod syncp;
 
 pub use detector::Detector;
 pub use registry::{ANALYSES, Analysis, Options};

@@ -410,7 +410,7 @@ fn judge(
     if trace.run().is_some_and(|run| run.detected && (judging.found || !run.recorded)) {
         return found::judge(&mut trace, judging, suppressions);
     }
-    let options = Options { all_pairs: judging.all_pairs };
+    let options = Options { all_pairs: judging.all_pairs, ..Options::default() };
     let mut works: Vec<Work> = judging
         .by
         .iter()
