@@ -17,6 +17,7 @@ pub mod hb;
 pub mod oracle;
 pub mod registry;
 pub mod syncp;
+pub mod witness;
 
 pub use detector::Detector;
 pub use registry::{ANALYSES, Analysis, Options};

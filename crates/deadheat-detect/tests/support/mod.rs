@@ -3,6 +3,7 @@
 
 pub(crate) mod check;
 pub(crate) mod generate;
+pub(crate) mod naive;
 pub(crate) mod random;
 pub(crate) mod statement1;
 
