@@ -16,6 +16,7 @@ pub mod findings;
 pub mod hb;
 pub mod oracle;
 pub mod registry;
+pub mod shb;
 pub mod syncp;
 pub mod witness;
 

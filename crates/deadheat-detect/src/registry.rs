@@ -5,6 +5,7 @@ use deadheat_core::race::Evidence;
 use crate::detector::Detector;
 use crate::findings::Findings;
 use crate::hb::Hb;
+use crate::shb::Shb;
 use crate::syncp::SyncPreserving;
 
 /// What can be asked of an analysis.
@@ -59,6 +60,16 @@ pub const ANALYSES: &[Analysis] = &[
                   is told for each access that has one with an earlier access in an order that keeps the order of sections on each lock.",
         evidence: Evidence::Predicted,
         new: |options| Box::new(SyncPreserving::new(options)),
+    },
+    Analysis {
+        name: "shb",
+        doc: "Schedulable happens-before: races of the run that it could have had, also behind the first",
+        paper: "Mathur, Kini and Viswanathan, What happens-after the first race? (OOPSLA 2018)",
+        promise: "Each pair that is told comes with a beginning of the run in which both accesses are next. In runs of plain \
+                  accesses, locks, forks and joins a race is told for each access that conflicts with an earlier one of the run and is ordered after it neither by \
+                  happens-before nor by the writes that reads saw before.",
+        evidence: Evidence::Predicted,
+        new: |options| Box::new(Shb::new(options)),
     },
     Analysis {
         name: "findings",

@@ -30,19 +30,15 @@ struct Cell<T> {
 
 impl<T> Default for Bytes<T> {
     fn default() -> Self {
-        Self {
-            cells: Vec::new(),
-            vacant: Vec::new(),
-            by_start: FxHashMap::default(),
-            order: BTreeMap::new(),
-        }
+        Self { cells: Vec::new(), vacant: Vec::new(), by_start: FxHashMap::default(), order: BTreeMap::new() }
     }
 }
 
 impl<T: Clone + Default> Bytes<T> {
     /// Puts the numbers of the cells that make up the bytes from `start` to `end` into `found`, in their order. Cells are
-    /// divided and made as needed. A number holds until the next call of any method that takes a range.
-    pub fn find(&mut self, start: u64, end: u64, found: &mut Vec<u32>) {
+    /// divided and made as needed. A number holds until the next call of any method that takes a range. `copied` is told of
+    /// each value of which there is one more now.
+    pub fn find(&mut self, start: u64, end: u64, found: &mut Vec<u32>, mut copied: impl FnMut(&T)) {
         found.clear();
         if start >= end {
             return;
@@ -52,8 +48,11 @@ impl<T: Clone + Default> Bytes<T> {
         {
             return found.push(number);
         }
-        self.divide(start);
-        self.divide(end);
+        for at in [start, end] {
+            if let Some(number) = self.divide(at) {
+                copied(&self.cells[number as usize].past);
+            }
+        }
         let there: Vec<u32> = self.order.range(start..end).map(|(_, &number)| number).collect();
         let mut at = start;
         for number in there {
@@ -138,25 +137,25 @@ impl<T: Clone + Default> Bytes<T> {
         self.vacant.push(number);
     }
 
-    /// Makes a cell that has `at` inside two cells.
-    fn divide(&mut self, at: u64) {
-        let Some((&start, &number)) = self.order.range(..at).next_back() else { return };
+    /// Makes a cell that has `at` inside two cells; the number of the new one.
+    fn divide(&mut self, at: u64) -> Option<u32> {
+        let (&start, &number) = self.order.range(..at).next_back()?;
         let cell = &mut self.cells[number as usize];
         if cell.end <= at {
-            return;
+            return None;
         }
         // The longer part is likely to be divided again: it keeps what it has.
         let (end, past) = (cell.end, cell.past.clone());
         if at - start >= end - at {
             cell.end = at;
-            self.make(at, end, past);
+            Some(self.make(at, end, past))
         } else {
             cell.start = at;
             self.order.remove(&start);
             self.by_start.remove(&start);
             self.order.insert(at, number);
             self.by_start.insert(at, number);
-            self.make(start, at, past);
+            Some(self.make(start, at, past))
         }
     }
 
@@ -200,7 +199,7 @@ mod tests {
                 bytes.clear(start, end);
                 model[start as usize..end as usize].fill(None);
             } else {
-                bytes.find(start, end, &mut found);
+                bytes.find(start, end, &mut found, |_| {});
                 found.iter().for_each(|&number| *bytes.past_mut(number) = value);
                 model[start as usize..end as usize].fill(Some(value));
             }
@@ -219,10 +218,10 @@ mod tests {
         let mut bytes: Bytes<u32> = Bytes::default();
         let mut found = Vec::new();
         for _ in 0..3 {
-            bytes.find(64, 4096, &mut found);
+            bytes.find(64, 4096, &mut found, |_| {});
             assert_eq!((found.len(), bytes.len()), (1, 1));
         }
-        bytes.find(100, 104, &mut found);
+        bytes.find(100, 104, &mut found, |_| {});
         assert_eq!((found.len(), bytes.len()), (1, 3));
     }
 }

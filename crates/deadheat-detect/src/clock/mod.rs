@@ -5,6 +5,7 @@ pub mod barrier;
 pub mod blocks;
 pub mod bytes;
 pub mod condition;
+pub mod links;
 pub mod lockset;
 pub mod objects;
 pub mod order;

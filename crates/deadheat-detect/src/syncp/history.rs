@@ -104,10 +104,14 @@ impl History {
         left
     }
 
+    /// How many accesses are remembered.
+    pub(crate) fn entries(&self) -> usize {
+        self.writes.iter().chain(&self.reads).map(|line| line.entries.len()).sum()
+    }
+
     /// Forgets all accesses, in a new life; how many there were.
     pub(crate) fn clear(&mut self) -> usize {
-        let count = |lines: &Vec<Line>| lines.iter().map(|line| line.entries.len()).sum::<usize>();
-        let count = count(&self.writes) + count(&self.reads);
+        let count = self.entries();
         *self = Self::default();
         count
     }

@@ -57,7 +57,8 @@ impl Findings {
         *self.excluding.entry((one, other)).or_insert_with(|| {
             locks.locks(one).iter().any(|mine| {
                 locks.locks(other).iter().any(|theirs| {
-                    mine.lock == theirs.lock && (mine.mode == LockMode::Write || theirs.mode == LockMode::Write)
+                    mine.lock == theirs.lock
+                        && (mine.mode == LockMode::Write || theirs.mode == LockMode::Write)
                 })
             })
         })

@@ -7,7 +7,7 @@
 //! their order; one that lies in the closure does so for all later accesses of the present thread, and is never tried again.
 //!
 //! Departures.
-//! - The paper knows accesses, locks, forks and joins. Here whatever a thread learned otherwise ([`links`], memory's lives) is
+//! - The paper knows accesses, locks, forks and joins. Here whatever a thread learned otherwise ([`crate::clock::links`], memory's lives) is
 //!   kept as it was: sound, but races in orders that would change it are not found.
 //! - Sections in read mode exclude only those in write mode. Of recursive locks the outermost section counts.
 //! - An atomic read keeps its writer like any other. That keeps what it synchronises with: the head of a release
@@ -27,7 +27,6 @@ mod closure;
 mod history;
 mod judge;
 mod limit;
-mod links;
 mod sections;
 
 use deadheat_core::access::{Access, Mode, Via};
@@ -38,6 +37,7 @@ use deadheat_core::witness::Witness;
 
 use crate::clock::blocks::{Blocks, Locks, owned};
 use crate::clock::bytes::Bytes;
+use crate::clock::links::Links;
 use crate::clock::lockset::Released;
 use crate::clock::order::Order;
 use crate::clock::past::{Moment, Now, Past};
@@ -48,7 +48,6 @@ use closure::Closures;
 use history::{Entry, History};
 use judge::{Findings, Judge};
 use limit::Limit;
-use links::Links;
 
 /// The analysis for sync-preserving races.
 #[derive(Debug)]
@@ -115,7 +114,7 @@ impl SyncPreserving {
 
     fn access(&mut self, now: Now, event: &Event, access: &Access, sink: &mut dyn RaceSink) {
         let mut cells = std::mem::take(&mut self.cells);
-        self.bytes.find(access.address, access.end(), &mut cells);
+        self.find(access.address, access.end(), &mut cells);
         let site = Site::of(event, access, self.order.threads.row(now.row).locks);
         self.judge(now, access, (&cells, site));
         if self.findings.raced {
@@ -143,6 +142,11 @@ impl SyncPreserving {
             }
         }
         self.cells = cells;
+    }
+
+    fn find(&mut self, start: u64, end: u64, cells: &mut Vec<u32>) {
+        let entries = &mut self.entries;
+        self.bytes.find(start, end, cells, |history| *entries += history.entries());
     }
 
     fn judge(&mut self, now: Now, access: &Access, (cells, site): (&[u32], Site)) {
@@ -181,11 +185,7 @@ impl SyncPreserving {
             let race = Race { earlier, later, address, block: self.blocks.around(address) };
             self.past.counts(&partner.done, &mut self.done);
             let witness = Witness { done: &self.done, order: None };
-            sink.predicted(
-                &race,
-                &witness,
-                &Locks { locks: &self.order.locks, blocks: &self.blocks },
-            );
+            sink.predicted(&race, &witness, &Locks { locks: &self.order.locks, blocks: &self.blocks });
         }
     }
 
@@ -270,31 +270,8 @@ impl SyncPreserving {
 
     /// The memory that an object lies in lives, and it was made.
     fn touch(&mut self, now: Now, op: &Op) {
-        let object = match *op {
-            Op::Acquire { lock, .. } | Op::Release { lock, .. } => lock,
-            Op::Signal { object, .. }
-            | Op::Await { object, .. }
-            | Op::Wait { object, .. }
-            | Op::Forget { object } => object,
-            Op::Arrive { barrier, .. } | Op::Leave { barrier } => barrier,
-            Op::Access(_)
-            | Op::Fence(_)
-            | Op::Request { .. }
-            | Op::Fork { .. }
-            | Op::Join { .. }
-            | Op::Begin
-            | Op::End
-            | Op::Branch
-            | Op::Enter
-            | Op::Exit
-            | Op::Alloc { .. }
-            | Op::Free { .. }
-            | Op::HiddenBegin
-            | Op::HiddenEnd
-            | Op::Fault { .. } => return,
-        };
-        self.links.touch(&mut self.order, &self.past, now, object);
-        if let Some(history) = self.bytes.at(object) {
+        let object = self.links.touch(&mut self.order, &self.past, now, op);
+        if let Some(history) = object.and_then(|object| self.bytes.at(object)) {
             self.past.teach(&mut self.order.threads.row_mut(now.row).clock, history.born);
         }
     }
@@ -314,7 +291,7 @@ impl SyncPreserving {
             }
             let mut cells = std::mem::take(&mut self.cells);
             for (from, to) in anew {
-                self.bytes.find(from, to, &mut cells);
+                self.find(from, to, &mut cells);
                 for &cell in &cells {
                     let history = self.bytes.past_mut(cell);
                     let clock = &mut self.order.threads.row_mut(now.row).clock;
@@ -325,7 +302,7 @@ impl SyncPreserving {
                 // One cell again.
                 self.bytes.clear(from, to);
             }
-            self.bytes.find(address, end, &mut cells);
+            self.find(address, end, &mut cells);
             for &cell in &cells {
                 self.bytes.past_mut(cell).born = now.at;
             }
@@ -350,7 +327,7 @@ impl SyncPreserving {
         }
         self.blocks.remove(address, size, kind);
         let mut cells = std::mem::take(&mut self.cells);
-        self.bytes.find(address, access.end(), &mut cells);
+        self.find(address, access.end(), &mut cells);
         for &cell in &cells {
             let history = self.bytes.past_mut(cell);
             if kind == BlockKind::Descriptor {

@@ -198,7 +198,12 @@ impl Memory {
         }
     }
 
-    fn free(&mut self, index: usize, (address, size, kind): (u64, u64, BlockKind), needs: &mut Vec<usize>) -> Step {
+    fn free(
+        &mut self,
+        index: usize,
+        (address, size, kind): (u64, u64, BlockKind),
+        needs: &mut Vec<usize>,
+    ) -> Step {
         let block = self.blocks.iter().position(|&(at, of, _)| (at, of) == (address, kind));
         let live = block.map_or(0, |block| self.blocks.swap_remove(block).2);
         let size = owned(address, if size == 0 { live } else { size }, kind);

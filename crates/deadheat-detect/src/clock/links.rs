@@ -1,26 +1,27 @@
-//! What the run's other synchronisation needs: order that is kept as it was.
+//! What the synchronisation of a run needs in any other order of its events, for analyses that predict: order that is
+//! kept as it was.
 //!
-//! A wait keeps all that it learned from, by the rules of [`crate::clock::order`]. Beyond them, so that an operation
+//! A wait keeps all that it learned from, by the rules of [`super::order`]. Beyond them, so that an operation
 //! does in the reordering what it did in the run:
 //!
 //! - a wait on a semaphore that got nothing keeps all earlier posts and waits, or it might get something;
 //! - who arrives at a barrier keeps the earlier rounds, or it might be counted in one of them;
-//! - who uses an object keeps its last making or destruction.
+//! - who uses an object keeps its last making or destruction, and the birth of the memory in which it lies.
 
-use deadheat_core::event::SyncKind;
+use deadheat_core::event::{Op, SyncKind};
 use rustc_hash::FxHashMap;
 
-use crate::clock::order::Order;
-use crate::clock::past::{Now, Past};
-use crate::clock::vector::Clock;
+use super::order::Order;
+use super::past::{Moment, Now, Past};
+use super::vector::Clock;
 
 /// What is remembered beside the order's own objects.
 #[derive(Debug, Default)]
-pub(crate) struct Links {
+pub struct Links {
     /// For each semaphore the waits on it that got something, and the posts.
     used: FxHashMap<u64, Clock>,
     barriers: FxHashMap<u64, Rounds>,
-    forgotten: FxHashMap<u64, crate::clock::past::Moment>,
+    forgotten: FxHashMap<u64, Moment>,
 }
 
 /// The rounds of a barrier.
@@ -34,15 +35,44 @@ struct Rounds {
 }
 
 impl Links {
-    /// A thread uses an object in any way.
-    pub(crate) fn touch(&self, order: &mut Order, past: &Past, now: Now, object: u64) {
+    /// A thread does something that may use an object: it learns of the object's making. The object, if there is one.
+    pub fn touch(&self, order: &mut Order, past: &Past, now: Now, op: &Op) -> Option<u64> {
+        let object = match *op {
+            Op::Acquire { lock, .. } | Op::Release { lock, .. } => lock,
+            Op::Signal { object, .. }
+            | Op::Await { object, .. }
+            | Op::Wait { object, .. }
+            | Op::Forget { object } => object,
+            Op::Arrive { barrier, .. } | Op::Leave { barrier } => barrier,
+            Op::Access(_)
+            | Op::Fence(_)
+            | Op::Request { .. }
+            | Op::Fork { .. }
+            | Op::Join { .. }
+            | Op::Begin
+            | Op::End
+            | Op::Branch
+            | Op::Enter
+            | Op::Exit
+            | Op::Alloc { .. }
+            | Op::Free { .. }
+            | Op::HiddenBegin
+            | Op::HiddenEnd
+            | Op::Fault { .. } => return None,
+        };
         if let Some(&forgotten) = self.forgotten.get(&object) {
             past.teach(&mut order.threads.row_mut(now.row).clock, forgotten);
         }
+        Some(object)
+    }
+
+    /// The moments at which objects were made or destroyed.
+    pub fn makings(&self) -> impl Iterator<Item = Moment> {
+        self.forgotten.values().copied()
     }
 
     /// An object is made or destroyed.
-    pub(crate) fn forget(&mut self, order: &mut Order, now: Now, object: u64) {
+    pub fn forget(&mut self, order: &mut Order, now: Now, object: u64) {
         order.objects.forget(object);
         self.forgotten.insert(object, now.at);
         self.used.remove(&object);
@@ -50,7 +80,7 @@ impl Links {
     }
 
     /// A thread wakes waiters.
-    pub(crate) fn signal(&mut self, order: &mut Order, now: Now, object: u64, kind: SyncKind) {
+    pub fn signal(&mut self, order: &mut Order, now: Now, object: u64, kind: SyncKind) {
         order.signal(now.row, object, kind);
         if kind == SyncKind::Semaphore {
             self.used.entry(object).or_default().join(&order.threads.row(now.row).clock);
@@ -58,12 +88,7 @@ impl Links {
     }
 
     /// A thread's wait is over.
-    pub(crate) fn wait(
-        &mut self,
-        order: &mut Order,
-        now: Now,
-        (object, kind, woken): (u64, SyncKind, bool),
-    ) {
+    pub fn wait(&mut self, order: &mut Order, now: Now, (object, kind, woken): (u64, SyncKind, bool)) {
         order.end_wait(now.row, object, kind, woken);
         if kind == SyncKind::Semaphore {
             let used = self.used.entry(object).or_default();
@@ -77,7 +102,7 @@ impl Links {
     }
 
     /// A thread arrives at a barrier.
-    pub(crate) fn arrive(&mut self, order: &mut Order, now: Now, barrier: u64, count: u32) {
+    pub fn arrive(&mut self, order: &mut Order, now: Now, barrier: u64, count: u32) {
         let rounds = self.barriers.entry(barrier).or_default();
         let clock = &mut order.threads.row_mut(now.row).clock;
         clock.join(&rounds.over);
@@ -90,7 +115,7 @@ impl Links {
     }
 
     /// A thread leaves a barrier.
-    pub(crate) fn leave(&mut self, order: &mut Order, now: Now, barrier: u64) {
+    pub fn leave(&mut self, order: &mut Order, now: Now, barrier: u64) {
         order.leave(now.row, barrier);
         // Where it is not known how many arrive, the first who leaves ends the round.
         let rounds = self.barriers.entry(barrier).or_default();
