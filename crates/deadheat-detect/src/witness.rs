@@ -1,7 +1,7 @@
 //! The checker of witnesses: whether another order of a run's events is one that the program could have taken.
 //!
 //! It looks at the run and the witness alone, and shares nothing with the analyses that make witnesses but the alphabet and the
-//! meaning of a conflict. [`Run::new`] finds once what each event of the run needs ([`links`]); [`Run::check`] then plays a
+//! meaning of a conflict. [`Run::new`] finds once what each event of the run needs (`links`); [`Run::check`] then plays a
 //! reordering event by event. A reordering is accepted if
 //!
 //! - each thread does a beginning of what it did, in its order; its creation comes before its first event, all that it
@@ -10,7 +10,7 @@
 //! - each read sees for each byte the same last write as in the run, or none as there; atomics and the reading half of
 //!   read-modify-writes, too. The end of a block's life is a write;
 //! - what a thread learned from, or waited for, was there: signals while it waited, earlier posts, one-time initialisations,
-//!   announced orders, the arrivals of a barrier's round, and whatever else [`links`] says;
+//!   announced orders, the arrivals of a barrier's round, and whatever else [`crate::clock::links`] keeps (found again here, by itself);
 //! - memory lives as it did: who accesses a block has it allocated before, and a block's bytes are not
 //!   allocated anew before the end of their former life;
 //! - and then two threads stand before conflicting accesses to a common byte of one life.

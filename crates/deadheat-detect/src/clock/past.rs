@@ -135,13 +135,14 @@ impl Past {
         lesson.map_or((0, &[]), |lesson| (lesson.from, &lesson.knew))
     }
 
-    /// A clock learns of an event, with all that was known at it.
-    pub fn teach(&self, clock: &mut Clock, of: Moment) {
+    /// A clock learns of an event, with all that was known at it; `true` if that is new to it.
+    pub fn teach(&self, clock: &mut Clock, of: Moment) -> bool {
         if of.number == 0 || clock.get(of.slot) >= of.number {
-            return;
+            return false;
         }
         clock.join_slice(self.knew(of).1);
         clock.set(of.slot, clock.get(of.slot).max(of.number));
+        true
     }
 
     /// How many events of each thread lie up to the number that `upto` has for its slot; only threads that have any, by their

@@ -200,6 +200,11 @@ impl Closures {
         self.presents.clear();
     }
 
+    /// The number of pairs of threads of which something is known.
+    pub(crate) fn pairs(&self) -> usize {
+        self.pairs.len()
+    }
+
     /// About how many bytes they take.
     pub(crate) fn memory(&self) -> usize {
         let ideal = 4 * self.floor.len().max(self.presents.len());

@@ -11,21 +11,23 @@ use super::SyncPreserving;
 use crate::clock::past::Moment;
 use crate::clock::sites::Sites;
 
-/// The memory is looked at after so many events.
-const EVERY: u32 = 256;
+/// The memory is looked at after so many events at least.
+const EVERY: u64 = 256;
 
 /// A bound, and what is done at it.
 #[derive(Debug)]
 pub(crate) struct Limit {
     bytes: Option<usize>,
     events: u64,
+    /// When to look next.
+    next: u64,
     /// The last events of the slots when memory was half full, and how many events there were.
     half: Option<(Vec<u32>, u64)>,
 }
 
 impl Limit {
     pub(crate) fn new(bytes: Option<usize>) -> Self {
-        Self { bytes, events: 0, half: None }
+        Self { bytes, events: 0, next: EVERY, half: None }
     }
 }
 
@@ -35,8 +37,10 @@ impl SyncPreserving {
     pub(crate) fn bound(&mut self, sink: &mut dyn RaceSink) {
         self.limit.events += 1;
         if let Some(bytes) = self.limit.bytes
-            && self.limit.events.is_multiple_of(u64::from(EVERY))
+            && self.limit.events >= self.limit.next
         {
+            // To look takes time for each pair of threads.
+            self.limit.next = self.limit.events + EVERY.max(self.closures.pairs() as u64);
             self.look(bytes, sink);
         }
     }

@@ -2,7 +2,7 @@
 //! the sections on each lock that are there keep their order and each read its writer.
 //!
 //! Paper: Mathur, Pavlogiannis, Viswanathan, "Optimal prediction of synchronization-preserving races" (POPL 2021). Two
-//! conflicting accesses race if and only if neither lies in the closure ([`closure`]) of the union of their pasts: that closure
+//! conflicting accesses race if and only if neither lies in the closure (`closure`) of the union of their pasts: that closure
 //! in the order of the trace is then the reordering. For a present access the earlier ones of each thread are tried in
 //! their order; one that lies in the closure does so for all later accesses of the present thread, and is never tried again.
 //!
@@ -21,7 +21,7 @@
 //! Blind spots: what needs sections on a lock in another order; what the run did not do; a branch that would go another way.
 //!
 //! Invariants: exact to the byte; memory grows with the trace (24 bytes and more a section, 16 an access and cell, a clock for
-//! each event that learned), unless [`Options::memory_limit`] bounds it: see [`limit`].
+//! each event that learned), unless [`Options::memory_limit`] bounds it: see `limit`.
 
 mod closure;
 mod history;
@@ -121,15 +121,16 @@ impl SyncPreserving {
             self.tell(event, access, site, sink);
         }
         let entered = self.entered(now);
+        let mut learned = false;
         for &cell in &cells {
             let history = self.bytes.past(cell);
             let clock = &mut self.order.threads.row_mut(now.row).clock;
-            self.past.teach(clock, history.born);
-            if access.mode.reads() {
-                self.past.teach(clock, history.written);
-            }
+            learned |= self.past.teach(clock, history.born);
+            learned |= access.mode.reads() && self.past.teach(clock, history.written);
         }
-        self.learned(now);
+        if learned {
+            self.learned(now);
+        }
         let number = self.sites.number(site);
         for &cell in &cells {
             let history = self.bytes.past_mut(cell);
