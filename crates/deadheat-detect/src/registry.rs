@@ -53,7 +53,7 @@ pub const ANALYSES: &[Analysis] = &[
     },
     Analysis {
         name: "sync-preserving",
-        doc: "Prediction: accesses that meet if sections on locks that nothing else holds back come later or not at all",
+        doc: "Prediction: accesses that meet in another order of the events, with sections on a lock in order and reads seeing their writes",
         paper: "Mathur, Pavlogiannis and Viswanathan, Optimal prediction of synchronization-preserving races (POPL 2021)",
         promise: "Each pair that is told comes with a reordering of the run up to both accesses in which locks exclude, \
                   each read sees its write, and all else that a thread waited for is there. In runs of plain accesses, locks, forks and joins a race \
