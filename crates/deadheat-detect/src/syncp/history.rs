@@ -39,9 +39,6 @@ pub(crate) struct Entry {
 }
 
 impl History {
-    /// About how many bytes its lines take on the heap, beside their entries.
-    pub(crate) const LINES: usize = 2 * size_of::<Line>();
-
     /// The lines of other slots than `slot` of which the accesses conflict with `access`.
     pub(crate) fn conflicting(&mut self, slot: u32, access: &Access) -> impl Iterator<Item = &mut Line> {
         let Self { writes, reads, .. } = self;
@@ -50,8 +47,8 @@ impl History {
         writes.iter_mut().chain(reads).filter(move |line| line.slot != slot && !(line.is_atomic && is_atomic))
     }
 
-    /// Remembers an access. It may take the place of the line's last one if `replaces` says so; how many more are
-    /// remembered now (0 or 1).
+    /// Remembers an access. It may take the place of the line's last one if `replaces` says so; how many bytes
+    /// that takes.
     pub(crate) fn push(
         &mut self,
         slot: u32,
@@ -61,29 +58,30 @@ impl History {
     ) -> usize {
         let is_atomic = access.atomic.is_some();
         let lines = if access.mode.writes() { &mut self.writes } else { &mut self.reads };
-        let line = match lines.iter().position(|line| (line.slot, line.is_atomic) == (slot, is_atomic)) {
-            Some(index) => &mut lines[index],
+        let known = lines.iter().position(|line| (line.slot, line.is_atomic) == (slot, is_atomic));
+        let (index, before) = match known {
+            Some(index) => (index, lines[index].bytes()),
             None => {
                 lines.push(Line { slot, is_atomic, entries: Vec::new(), seen: Vec::new() });
-                let last = lines.len() - 1;
-                &mut lines[last]
+                (lines.len() - 1, 0)
             }
         };
+        let line = &mut lines[index];
         match line.entries.last_mut() {
             Some(last) if replaces(last) => {
                 *last = entry;
-                let before = line.entries.len() as u32 - 1;
-                line.seen.iter_mut().for_each(|(_, seen)| *seen = (*seen).min(before));
+                let others = line.entries.len() as u32 - 1;
+                line.seen.iter_mut().for_each(|(_, seen)| *seen = (*seen).min(others));
                 0
             }
             _ => {
                 line.entries.push(entry);
-                1
+                line.bytes() - before
             }
         }
     }
 
-    /// Forgets the accesses of which `keep` says so, by slot; how many are left.
+    /// Forgets the accesses of which `keep` says so, by slot; how many bytes are left.
     pub(crate) fn retain(&mut self, keep: impl Fn(Moment) -> bool) -> usize {
         let mut left = 0;
         for lines in [&mut self.writes, &mut self.reads] {
@@ -92,9 +90,10 @@ impl History {
                 line.entries.retain(|entry| keep(Moment { slot, number: entry.number }));
                 line.entries.shrink_to_fit();
                 line.seen.clear();
-                left += line.entries.len();
+                line.seen.shrink_to_fit();
             }
             lines.retain(|line| !line.entries.is_empty());
+            left += lines.iter().map(Line::bytes).sum::<usize>();
         }
         for moment in [&mut self.written, &mut self.born, &mut self.freed] {
             if moment.number > 0 && !keep(*moment) {
@@ -104,14 +103,14 @@ impl History {
         left
     }
 
-    /// How many accesses are remembered.
-    pub(crate) fn entries(&self) -> usize {
-        self.writes.iter().chain(&self.reads).map(|line| line.entries.len()).sum()
+    /// About how many bytes it takes on the heap.
+    pub(crate) fn bytes(&self) -> usize {
+        self.writes.iter().chain(&self.reads).map(Line::bytes).sum()
     }
 
-    /// Forgets all accesses, in a new life; how many there were.
+    /// Forgets all accesses, in a new life; how many bytes they took.
     pub(crate) fn clear(&mut self) -> usize {
-        let count = self.entries();
+        let count = self.bytes();
         *self = Self::default();
         count
     }
@@ -130,6 +129,12 @@ impl History {
 }
 
 impl Line {
+    /// About how many bytes it takes.
+    fn bytes(&self) -> usize {
+        const SEEN: usize = 4 * size_of::<(u32, u32)>();
+        size_of::<Line>() + SEEN + self.entries.capacity() * size_of::<Entry>()
+    }
+
     /// How many of the entries a slot need not look at any more.
     pub(crate) fn seen(&self, slot: u32) -> usize {
         self.seen.iter().find(|(by, _)| *by == slot).map_or(0, |&(_, seen)| seen as usize)

@@ -68,13 +68,13 @@ impl SyncPreserving {
         let kept = |moment: Moment| upto.get(moment.slot as usize).is_none_or(|&upto| moment.number > upto);
         self.past.forget(upto);
         self.closures.forget(upto);
-        let (mut sites, mut entries) = (Sites::default(), 0);
+        let (mut sites, mut heap) = (Sites::default(), 0);
         let Self { bytes, sites: before, .. } = self;
         bytes.retain(|history| {
-            entries += history.retain(kept);
+            heap += history.retain(kept);
             history.entries_mut().for_each(|entry| entry.site = sites.number(*before.get(entry.site)));
             !history.is_empty()
         });
-        (self.sites, self.entries) = (sites, entries);
+        (self.sites, self.heap) = (sites, heap);
     }
 }

@@ -62,8 +62,8 @@ pub struct SyncPreserving {
     links: Links,
     /// For each slot the number of its last acquire or lesson.
     entered: Vec<u32>,
-    /// The accesses that are remembered, once for each cell.
-    entries: usize,
+    /// About how many bytes the accesses take that are remembered.
+    heap: usize,
     limit: Limit,
     findings: Findings,
     /// Room for the cells of the present access, and for a witness.
@@ -86,7 +86,7 @@ impl SyncPreserving {
             closures: Closures::default(),
             links: Links::default(),
             entered: Vec::new(),
-            entries: 0,
+            heap: 0,
             limit: Limit::new(options.memory_limit),
             findings: Findings::default(),
             cells: Vec::new(),
@@ -105,8 +105,8 @@ impl SyncPreserving {
     /// About how many bytes of memory the analysis takes.
     #[must_use]
     pub fn memory(&self) -> usize {
-        self.entries * size_of::<Entry>()
-            + self.bytes.len() * (Bytes::<History>::CELL + History::LINES)
+        self.heap
+            + self.bytes.len() * Bytes::<History>::CELL
             + self.sites.memory()
             + self.past.memory()
             + self.closures.memory()
@@ -137,7 +137,7 @@ impl SyncPreserving {
             let entry = Entry { address: access.address, number: now.at.number, site: number };
             let replaces =
                 |last: &Entry| last.number > entered && (!self.all_pairs || last.site == entry.site);
-            self.entries += history.push(now.at.slot, access, entry, replaces);
+            self.heap += history.push(now.at.slot, access, entry, replaces);
             if access.mode.writes() {
                 history.written = now.at;
             }
@@ -146,8 +146,8 @@ impl SyncPreserving {
     }
 
     fn find(&mut self, start: u64, end: u64, cells: &mut Vec<u32>) {
-        let entries = &mut self.entries;
-        self.bytes.find(start, end, cells, |history| *entries += history.entries());
+        let heap = &mut self.heap;
+        self.bytes.find(start, end, cells, |history| *heap += history.bytes());
     }
 
     fn judge(&mut self, now: Now, access: &Access, (cells, site): (&[u32], Site)) {
@@ -298,7 +298,7 @@ impl SyncPreserving {
                     let clock = &mut self.order.threads.row_mut(now.row).clock;
                     self.past.teach(clock, history.born);
                     self.past.teach(clock, history.freed);
-                    self.entries -= history.clear();
+                    self.heap -= history.clear();
                 }
                 // One cell again.
                 self.bytes.clear(from, to);
@@ -333,7 +333,7 @@ impl SyncPreserving {
             let history = self.bytes.past_mut(cell);
             if kind == BlockKind::Descriptor {
                 // The next file with this number may be opened unseen.
-                self.entries -= history.clear();
+                self.heap -= history.clear();
             }
             history.freed = now.at;
         }
