@@ -88,6 +88,12 @@ pub trait RaceSink {
         self.race(race, locks);
     }
 
+    /// Takes word that the analysis had too little memory: of the first `events` events of the run it has forgotten what it
+    /// needs to tell their races with those that come. More than once, with more events each time.
+    fn forgot(&mut self, events: u64) {
+        let _ = events;
+    }
+
     /// Takes something wrong that is no race.
     fn finding(&mut self, finding: &Finding<'_>) {
         let _ = finding;

@@ -18,6 +18,9 @@ pub mod oracle;
 pub mod registry;
 pub mod reversal;
 pub mod run;
+pub mod shb;
+pub mod syncp;
+pub mod witness;
 
 pub use detector::Detector;
 pub use registry::{ANALYSES, Analysis, Options};

@@ -5,6 +5,8 @@ use deadheat_core::race::Evidence;
 use crate::detector::Detector;
 use crate::findings::Findings;
 use crate::hb::Hb;
+use crate::shb::Shb;
+use crate::syncp::SyncPreserving;
 
 /// What can be asked of an analysis.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -17,6 +19,9 @@ pub struct Options {
     /// That is enough: of a place's accesses by one thread, the latest is ordered before a later
     /// access only if all are.
     pub all_pairs: bool,
+    /// About how many bytes of memory an analysis may take whose memory grows with the trace. When they are full it forgets
+    /// the beginning of the run, and says so by [`RaceSink::forgot`](deadheat_core::race::RaceSink::forgot).
+    pub memory_limit: Option<usize>,
 }
 
 /// One analysis.
@@ -45,6 +50,26 @@ pub const ANALYSES: &[Analysis] = &[
               nothing ordered after it, and for no other.",
         evidence: Evidence::Observed,
         new: |options| Box::new(Hb::new(options)),
+    },
+    Analysis {
+        name: "sync-preserving",
+        doc: "Prediction: accesses that meet in another order of the events, with sections on a lock in order and reads seeing their writes",
+        paper: "Mathur, Pavlogiannis and Viswanathan, Optimal prediction of synchronization-preserving races (POPL 2021)",
+        promise: "Each pair that is told comes with a reordering of the run up to both accesses in which locks exclude, \
+                  each read sees its write, and all else that a thread waited for is there. In runs of plain accesses, locks, forks and joins a race \
+                  is told for each access that has one with an earlier access in an order that keeps the order of sections on each lock.",
+        evidence: Evidence::Predicted,
+        new: |options| Box::new(SyncPreserving::new(options)),
+    },
+    Analysis {
+        name: "shb",
+        doc: "Schedulable happens-before: races of the run that it could have had, also behind the first",
+        paper: "Mathur, Kini and Viswanathan, What happens-after the first race? (OOPSLA 2018)",
+        promise: "Each pair that is told comes with a beginning of the run in which both accesses are next. In runs of plain \
+                  accesses, locks, forks and joins a race is told for each access that conflicts with an earlier one of the run and is ordered after it neither by \
+                  happens-before nor by the writes that reads saw before.",
+        evidence: Evidence::Predicted,
+        new: |options| Box::new(Shb::new(options)),
     },
     Analysis {
         name: "findings",

@@ -3,9 +3,13 @@
 
 pub mod barrier;
 pub mod blocks;
+pub mod bytes;
 pub mod condition;
+pub mod links;
 pub mod lockset;
 pub mod objects;
 pub mod order;
+pub mod past;
+pub mod sites;
 pub mod threads;
 pub mod vector;

@@ -180,6 +180,14 @@ impl Objects {
         }
     }
 
+    /// What the holders of the locks in a range published.
+    pub fn teach_locks(&self, start: u64, end: u64, clock: &mut Clock) {
+        for lock in self.addresses.range(start, end).filter_map(|address| self.locks.get(&address)) {
+            clock.join(&lock.written);
+            clock.join(&lock.read);
+        }
+    }
+
     /// Forgets every object in a range of memory that gets a new life.
     pub fn forget_range(&mut self, start: u64, end: u64) {
         loop {

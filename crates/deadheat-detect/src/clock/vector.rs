@@ -37,10 +37,21 @@ impl Clock {
 
     /// Learns everything that `other` knows.
     pub fn join(&mut self, other: &Clock) {
-        if other.seen.len() > self.seen.len() {
-            self.seen.resize(other.seen.len(), 0);
+        self.join_slice(&other.seen);
+    }
+
+    /// For each slot, in their order, how far it has been seen; nothing of the slots behind the last.
+    #[must_use]
+    pub fn as_slice(&self) -> &[u32] {
+        &self.seen
+    }
+
+    /// Learns what [`Self::as_slice`] of another said.
+    pub fn join_slice(&mut self, other: &[u32]) {
+        if other.len() > self.seen.len() {
+            self.seen.resize(other.len(), 0);
         }
-        for (mine, theirs) in self.seen.iter_mut().zip(&other.seen) {
+        for (mine, theirs) in self.seen.iter_mut().zip(other) {
             *mine = (*mine).max(*theirs);
         }
     }

@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 use deadheat_core::event::{Event, Op};
 use deadheat_core::finding::Finding;
 use deadheat_core::race::{LockSets, Race, RaceSink};
+use deadheat_core::witness::Witness;
 use deadheat_detect::oracle::Oracle;
+use deadheat_detect::witness::Run;
 use deadheat_detect::{ANALYSES, Analysis, Options};
 use libtest_mimic::{Arguments, Failed, Trial};
 use parse::{Fact, Pair, parse};
@@ -16,13 +18,24 @@ use parse::{Fact, Pair, parse};
 /// The facts that there must be at least.
 const FACTS: usize = 60;
 
-#[derive(Default)]
-struct Pairs(BTreeSet<Pair>, Vec<String>);
+/// The pairs that are told, what else is found wrong, and what is wrong with the witnesses of the pairs.
+struct Pairs<'a>(BTreeSet<Pair>, Vec<String>, (&'a Run<'a>, Vec<String>));
 
-impl RaceSink for Pairs {
+impl RaceSink for Pairs<'_> {
     fn race(&mut self, race: &Race, _: &dyn LockSets) {
         // The place of an event is its number.
         self.0.insert((race.earlier.place.0 as usize, race.later.place.0 as usize));
+    }
+
+    fn predicted(&mut self, race: &Race, witness: &Witness<'_>, locks: &dyn LockSets) {
+        let (run, broken) = &mut self.2;
+        let pair = (race.earlier.place.0 as usize, race.later.place.0 as usize);
+        match run.check(witness, (race.earlier.thread, race.later.thread)) {
+            Ok((earlier, later)) if (earlier + 1, later + 1) == pair => {}
+            Ok(other) => broken.push(format!("the witness of {pair:?} ends before {other:?} (from 0)")),
+            Err(rule) => broken.push(format!("the witness of {pair:?}: {rule} (from 0)")),
+        }
+        self.race(race, locks);
     }
 
     fn finding(&mut self, finding: &Finding<'_>) {
@@ -91,7 +104,7 @@ fn check_file(file: &Path, name: &str) -> Result<(), Failed> {
     let text = std::fs::read_to_string(file)?;
     let fact = parse(&text).map_err(|error| format!("{name}:{}: {}", error.line, error.reason))?;
     for analysis in ANALYSES {
-        let (_, told) = run(analysis, &fact.events, Options::default());
+        let (_, told) = run(analysis, &fact.events, Options::default())?;
         let (line, wanted) = fact.findings.as_ref().map_or((1, &[][..]), |(line, list)| (*line, &list[..]));
         if analysis.name == FINDINGS {
             if told != wanted {
@@ -114,12 +127,12 @@ fn check_file(file: &Path, name: &str) -> Result<(), Failed> {
 }
 
 fn check(analysis: &Analysis, fact: &Fact, expected: &BTreeSet<Pair>) -> Result<(), String> {
-    let (all, _) = run(analysis, &fact.events, Options { all_pairs: true });
+    let (all, _) = run(analysis, &fact.events, Options { all_pairs: true, ..Options::default() })?;
     if all != *expected {
         return Err(format!("all pairs of {} are {all:?}, not {expected:?}", analysis.name));
     }
     // Without all pairs each racy event has at least one partner, and a true one.
-    let (some, _) = run(analysis, &fact.events, Options::default());
+    let (some, _) = run(analysis, &fact.events, Options::default())?;
     let racy = |pairs: &BTreeSet<Pair>| pairs.iter().map(|&(_, later)| later).collect::<BTreeSet<_>>();
     if racy(&some) != racy(expected) || !some.is_subset(expected) {
         return Err(format!("{} finds {some:?} of {expected:?}", analysis.name));
@@ -137,14 +150,25 @@ fn check(analysis: &Analysis, fact: &Fact, expected: &BTreeSet<Pair>) -> Result<
     Ok(())
 }
 
-fn run(analysis: &Analysis, events: &[Event], options: Options) -> (BTreeSet<Pair>, Vec<String>) {
+/// What an analysis finds; an error if the witness of a predicted pair is none.
+fn run(
+    analysis: &Analysis,
+    events: &[Event],
+    options: Options,
+) -> Result<(BTreeSet<Pair>, Vec<String>), String> {
     let mut detector = (analysis.new)(options);
-    let mut sink = Pairs::default();
+    let run = Run::new(events);
+    let mut sink = Pairs(BTreeSet::new(), Vec::new(), (&run, Vec::new()));
     for event in events {
         detector.step(event, &mut sink);
     }
     detector.finish(&mut sink);
-    (sink.0, sink.1)
+    let Pairs(pairs, told, (_, broken)) = sink;
+    if broken.is_empty() {
+        Ok((pairs, told))
+    } else {
+        Err(format!("{}: {}", analysis.name, broken.join(", ")))
+    }
 }
 
 fn mistakes() -> Result<(), Failed> {

@@ -3,9 +3,11 @@
 
 pub(crate) mod check;
 pub(crate) mod generate;
+pub(crate) mod naive;
 pub(crate) mod random;
 pub(crate) mod short;
 pub(crate) mod statement1;
+pub(crate) mod std_format;
 
 /// Whether the acceptance run at full count is wanted.
 pub(crate) fn full() -> bool {

@@ -53,6 +53,7 @@ pub(crate) struct Collector {
     /// By pair of ways: how many stacks are kept, and the index of the first.
     ways: HashMap<[Way; 2], (u32, usize)>,
     dropped: u64,
+    forgotten: u64,
     findings: Vec<finding::Kept>,
 }
 
@@ -77,6 +78,11 @@ impl Collector {
     /// How many were seen of which not even the kind is kept.
     pub(crate) fn dropped(&self) -> u64 {
         self.dropped
+    }
+
+    /// How many events of the run's beginning the analysis had to forget.
+    pub(crate) fn forgotten(&self) -> u64 {
+        self.forgotten
     }
 
     /// Takes a race that was seen `times` times; `rest` makes what is kept of it if it is the first of its kind.
@@ -124,6 +130,10 @@ fn rank(side: &Side) -> (PlaceId, StackId, u8, bool, u8) {
 impl RaceSink for Collector {
     fn race(&mut self, race: &Race, locks: &dyn LockSets) {
         self.take(race, 1, || once(race, locks));
+    }
+
+    fn forgot(&mut self, events: u64) {
+        self.forgotten = events;
     }
 
     fn finding(&mut self, finding: &Finding<'_>) {

@@ -38,6 +38,9 @@ use collect::Collector;
 use owner::Owners;
 use resolve::Resolver;
 
+/// The unit of `--memory-limit`.
+const MIB: usize = 1 << 20;
+
 /// How to judge a trace.
 #[derive(Clone, clap::Args)]
 pub(crate) struct Judging {
@@ -47,6 +50,9 @@ pub(crate) struct Judging {
     /// List every unordered pair of places (more time and memory)
     #[arg(long)]
     all_pairs: bool,
+    /// About how much memory a prediction may take, in MiB: when it is full the beginning of the run is forgotten
+    #[arg(long, value_name = "MIB")]
+    memory_limit: Option<usize>,
     /// Whether locks that one thread takes in opposite orders are told, too
     #[arg(skip)]
     suspected: bool,
@@ -210,8 +216,10 @@ pub(crate) fn by_hand(
     telling: &Telling,
     common: &Common,
 ) -> Result<Exit, Failure> {
-    let by = registry::ANALYSES.iter().map(|row| row.name.to_owned()).collect();
-    let judging = Judging { by, all_pairs: false, suspected: true, unwanted, found: true };
+    let names = registry::ANALYSES.iter().map(|row| row.name);
+    let by = names.filter(|name| found::tells(name)).map(str::to_owned).collect();
+    let judging =
+        Judging { by, all_pairs: false, memory_limit: None, suspected: true, unwanted, found: true };
     tell(&[trace.to_owned()], &judging, telling, common, |mut reports| {
         reports.iter_mut().for_each(|report| report.run.trace = None);
         if leave_out.libraries {
@@ -410,7 +418,8 @@ fn judge(
     if trace.run().is_some_and(|run| run.detected && (judging.found || !run.recorded)) {
         return found::judge(&mut trace, judging, suppressions);
     }
-    let options = Options { all_pairs: judging.all_pairs };
+    let memory_limit = judging.memory_limit.map(|limit| limit.saturating_mul(MIB));
+    let options = Options { all_pairs: judging.all_pairs, memory_limit };
     let mut works: Vec<Work> = judging
         .by
         .iter()
@@ -491,8 +500,20 @@ fn resolve(
     let mut summary = Summary { suppressed, dropped, ..Summary::of(&races, &findings) };
     summary.notes = notes(trace, &run);
     summary.notes.extend(found::note(&run, &races));
+    summary.notes.extend(judged.iter().filter_map(forgotten));
     summary.notes.extend(resolver.take_warnings());
     Report { run, races, findings, summary }
+}
+
+/// What an analysis could not tell for want of memory.
+fn forgotten(judged: &Judged<'_>) -> Option<String> {
+    let (name, events) = (judged.analysis.name, judged.found.forgotten());
+    (events > 0).then(|| {
+        format!(
+            "{name} had to forget the first {events} events of the run, as its memory was full: races of later ones with \
+             those are not told"
+        )
+    })
 }
 
 /// The run that a trace tells of, judged by the analyses `by`.
