@@ -114,7 +114,7 @@ fn check_file(file: &Path, name: &str) -> Result<(), Failed> {
 }
 
 fn check(analysis: &Analysis, fact: &Fact, expected: &BTreeSet<Pair>) -> Result<(), String> {
-    let (all, _) = run(analysis, &fact.events, Options { all_pairs: true });
+    let (all, _) = run(analysis, &fact.events, Options { all_pairs: true, ..Options::default() });
     if all != *expected {
         return Err(format!("all pairs of {} are {all:?}, not {expected:?}", analysis.name));
     }

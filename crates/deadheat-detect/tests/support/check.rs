@@ -67,7 +67,7 @@ fn compare(events: &[Event]) -> usize {
         one.races.iter().for_each(|race| check_race(events, &oracle, &pairs, race));
     }
 
-    let (all, counted) = run(events, Hb::new(Options { all_pairs: true }));
+    let (all, counted) = run(events, Hb::new(Options { all_pairs: true, ..Options::default() }));
     assert_eq!(counted, racy.len() as u64, "the count of racy events, all pairs");
     all.races.iter().for_each(|race| check_race(events, &oracle, &pairs, race));
     let kind = |access: deadheat_core::access::Access, place| -> Kind {
