@@ -171,11 +171,11 @@ impl Lockset {
             let sites = [partner.site, site].map(|site| *self.sites.get(site));
             self.records.get_mut(record).told = self.records.told.number(&sites[0], &sites[1], race);
             // The parts of one access are told as one.
-            if last != Some(partner) {
+            if last != Some(earlier) {
                 let order = self.order_of(actor, partner);
                 sink.suspected(&race, order, &Locks { locks: &self.order.locks, blocks: &self.blocks });
             }
-            last = Some(partner);
+            last = Some(earlier);
         }
     }
 
@@ -194,12 +194,15 @@ impl Lockset {
     }
 
     fn access(&mut self, event: &Event, access: &Access, sink: &mut dyn RaceSink) {
-        if access.size == 0 || !is_checked(access.via) {
+        if access.size == 0 {
             return;
         }
         self.look();
         if access.mode.writes() && self.atomics.may_have(access.address, access.size) {
             self.silence(access.address, access.end());
+        }
+        if !is_checked(access.via) {
+            return;
         }
         let actor = self.actor(event.thread);
         let site = self.site(&actor, event.place, event.stack, How::of(access));
@@ -216,13 +219,13 @@ impl Lockset {
     #[inline]
     fn quick(&mut self, actor: &Actor, access: &Plain, sink: &mut dyn RaceSink) {
         let Plain { address, place, stack, form } = *access;
-        if !is_checked(form.via()) {
-            return;
-        }
         self.look();
         let size = form.size();
         if form.writes() && self.atomics.may_have(address, size) {
             self.silence(address, address.saturating_add(size));
+        }
+        if !is_checked(form.via()) {
+            return;
         }
         let row = actor.row as u32;
         let site = self.site(actor, place, stack, How::of_power(access));
@@ -317,6 +320,7 @@ impl Lockset {
     fn free(&mut self, (address, size, kind): (u64, u64, BlockKind)) {
         let size = if size == 0 { self.blocks.size_at(address, kind).unwrap_or(0) } else { size };
         let end = address.saturating_add(owned(address, size, kind));
+        self.silence(address, end);
         self.shadow.clear(address, end, &mut self.records);
         self.blocks.remove(address, size, kind);
     }

@@ -32,8 +32,8 @@ pub(crate) struct Known {
 /// Whose end was seen.
 #[derive(Debug, Default)]
 pub(crate) struct Ends {
-    /// By row: the first moment of who saw it.
-    seen: Vec<Option<Epoch>>,
+    /// By row: the first moment of each who saw it, which is one thread in most runs.
+    seen: Vec<Vec<Epoch>>,
     count: u32,
 }
 
@@ -41,15 +41,15 @@ impl Ends {
     /// The end of the thread in a row was seen; that thread's next access is at `epoch`.
     pub(crate) fn add(&mut self, row: usize, epoch: Epoch) {
         if row >= self.seen.len() {
-            self.seen.resize(row + 1, None);
+            self.seen.resize(row + 1, Vec::new());
         }
-        self.seen[row].get_or_insert(epoch);
+        self.seen[row].push(epoch);
         self.count += 1;
     }
 
     /// Whether who has seen `clock` knows of the end of the thread in a row.
     pub(crate) fn knows(&self, clock: &Clock, row: u32) -> bool {
-        self.seen.get(row as usize).copied().flatten().is_some_and(|end| clock.covers(end))
+        self.seen.get(row as usize).is_some_and(|ends| ends.iter().any(|&end| clock.covers(end)))
     }
 
     /// How many there were.
@@ -90,7 +90,7 @@ impl Known {
 
     /// Whether the end of one of them was seen, by whomever.
     pub(crate) fn has_ended(&self, users: Users) -> bool {
-        let seen = self.ends.seen.iter().enumerate().filter(|(_, end)| end.is_some());
+        let seen = self.ends.seen.iter().enumerate().filter(|(_, ends)| !ends.is_empty());
         seen.into_iter().any(|(row, _)| self.uses(users, row as u32))
     }
 

@@ -460,21 +460,37 @@ impl<C: Past> Shadow<C> {
         let old = self.carve_background(start, end);
         let mut at = start;
         for (from, to, cell) in old {
-            if at < from {
-                let new = visitor.visit(C::EMPTY, at, 1);
-                self.background.insert(at, (from, new));
-            }
-            let new = visitor.visit(cell, from, 1);
-            self.background.insert(from, (to, new));
+            self.fill_background((at, from), C::EMPTY, visitor);
+            self.fill_background((from, to), cell, visitor);
             at = to;
         }
-        if at < end {
-            let new = visitor.visit(C::EMPTY, at, 1);
-            self.background.insert(at, (end, new));
-        }
+        self.fill_background((at, end), C::EMPTY, visitor);
         for (_, (_, cell)) in self.background.range(start..end) {
             visitor.pin(*cell);
         }
+    }
+
+    /// Makes background between two block boundaries, unless no block there is absent: it would say nothing of any byte.
+    fn fill_background(&mut self, (start, end): (u64, u64), cell: C, visitor: &mut impl Visitor<C>) {
+        if let Some(absent) = self.first_absent(start, end) {
+            let new = visitor.visit(cell, absent, 1);
+            self.background.insert(start, (end, new));
+        }
+    }
+
+    /// Where the first absent block between two block boundaries begins.
+    fn first_absent(&self, mut start: u64, end: u64) -> Option<u64> {
+        while start < end {
+            let Some(&first) = self.regions.get(&(start >> REGION_LOG2)) else { return Some(start) };
+            let block = block_of(first, start);
+            let rest = BLOCKS - block % BLOCKS;
+            let absent = self.layouts[block..][..rest].iter().position(|&layout| layout == Layout::ABSENT);
+            start += (absent.unwrap_or(rest) as u64) << BLOCK_LOG2;
+            if absent.is_some() {
+                break;
+            }
+        }
+        (start < end).then_some(start)
     }
 
     /// Takes the background between two block boundaries out; what was there, in order.
