@@ -1,5 +1,6 @@
 //! How many events a second an analysis judges, without a reader: `cargo run --release --example
-//! throughput [MILLIONS [KERNEL|all [ANALYSIS]]]`, `hb` if none is named. The events are made before the clock starts, which
+//! throughput [MILLIONS [KERNEL|all [ANALYSIS [bulk]]]]`, `hb` if none is named; `bulk` hands a thread's plain accesses
+//! between two other events over at once, as a reader does. The events are made before the clock starts, which
 //! counts processor time (Linux); each kernel is a shape of
 //! memory use, not a program.
 
@@ -8,6 +9,7 @@ use std::hint::black_box;
 use deadheat_core::access::{Access, MemoryOrder, Mode};
 use deadheat_core::event::{Event, LockMode, Op};
 use deadheat_core::ids::{PlaceId, StackId, ThreadId};
+use deadheat_core::plain::{Form, Plain};
 use deadheat_core::race::{LockSets, Race, RaceSink};
 use deadheat_detect::hb::Hb;
 use deadheat_detect::lockset::Lockset;
@@ -169,13 +171,40 @@ fn cpu_seconds() -> f64 {
     nanoseconds / 1e9
 }
 
+/// Runs of plain accesses of one thread, each with its first event, and what stands between them.
+fn parts(events: &[Event]) -> Vec<(Event, Vec<Plain>)> {
+    let plain = |event: &Event| match event.op {
+        Op::Access(access) => Form::of(&access).map(|form| Plain {
+            address: access.address,
+            place: event.place,
+            stack: event.stack,
+            form,
+        }),
+        _ => None,
+    };
+    events
+        .chunk_by(|one, next| one.thread == next.thread && plain(one).is_some() && plain(next).is_some())
+        .map(|run| (run[0], run.iter().filter_map(plain).collect()))
+        .collect()
+}
+
 /// Judges all events; gives the seconds that took, the races, and the bytes of memory where they are known.
-fn judge(events: &[Event], analysis: &str) -> (f64, u64, usize) {
+fn judge(events: &[Event], analysis: &str, in_bulk: bool) -> (f64, u64, usize) {
     let mut sink = Count(0);
+    let parts = if in_bulk { parts(events) } else { Vec::new() };
     let mut run = |detector: &mut dyn Detector| {
         let start = cpu_seconds();
-        for event in events {
-            detector.step(black_box(event), &mut sink);
+        if in_bulk {
+            for (event, plain) in &parts {
+                if plain.is_empty() {
+                    detector.step(black_box(event), &mut sink);
+                } else {
+                    detector.coming(plain);
+                    detector.plain(event.thread, black_box(plain), &mut sink);
+                }
+            }
+        } else {
+            events.iter().for_each(|event| detector.step(black_box(event), &mut sink));
         }
         cpu_seconds() - start
     };
@@ -199,6 +228,7 @@ fn main() {
     let millions: usize = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(10);
     let only = std::env::args().nth(2).filter(|only| only != "all");
     let analysis = std::env::args().nth(3).unwrap_or_else(|| "hb".to_owned());
+    let in_bulk = std::env::args().nth(4).is_some_and(|word| word == "bulk");
     println!("{:14} {:>9} {:>8} {:>7} {:>9}", "kernel", "Mevents/s", "ns", "races", "memory MB");
     for (name, kernel) in
         KERNELS.into_iter().filter(|&(name, _)| only.as_ref().is_none_or(|only| only == name))
@@ -209,7 +239,7 @@ fn main() {
             (0..THREADS).for_each(|thread| kernel(thread, run, &mut events));
             run += 1;
         }
-        let (seconds, races, memory) = judge(&events, &analysis);
+        let (seconds, races, memory) = judge(&events, &analysis, in_bulk);
         let rate = events.len() as f64 / seconds / 1e6;
         println!("{name:14} {rate:9.1} {:8.2} {races:7} {:9.1}", 1e3 / rate, memory as f64 / 1e6);
     }

@@ -1,31 +1,35 @@
 //! A shadow cell: what is remembered of bytes that share one past.
 //!
-//! Twelve bytes hold what most bytes ever are: nothing, freshly allocated, or used by one thread, whose last access
+//! Sixteen bytes hold what most bytes ever are: nothing, freshly allocated, or used by one thread, whose last access
 //! is kept. Bytes that several threads use name a [record](super::records).
+
+use deadheat_core::race::LockSetId;
 
 use crate::shadow::Past;
 
 /// The number of sites, rows and records that a cell can tell apart.
 pub(crate) const NUMBERS: u32 = 1 << 30;
 
-/// An access: its site, and its slots' clocks then, by all order of the run and by the order that is not of locks.
+/// An access: its site, the locks held, and its slots' clocks then, by all order of the run and by the order that is not of
+/// locks. That the locks are no part of the site keeps sites few where each object has a lock of its own.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Moment {
     pub(crate) site: u32,
+    pub(crate) locks: LockSetId,
     pub(crate) clock: u32,
     pub(crate) firm: u32,
 }
 
 impl Moment {
     /// No access.
-    pub(crate) const NONE: Moment = Moment { site: 0, clock: 0, firm: 0 };
+    pub(crate) const NONE: Moment = Moment { site: 0, locks: LockSetId(0), clock: 0, firm: 0 };
 }
 
 /// A cell: a moment whose site's upper two bits say what it is.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Cell(Moment);
 
-const _: () = assert!(size_of::<Cell>() == 12);
+const _: () = assert!(size_of::<Cell>() == 16);
 
 /// What a cell says.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

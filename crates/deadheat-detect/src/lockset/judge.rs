@@ -1,7 +1,7 @@
 //! One access on its way through the cells of its bytes.
 
 use deadheat_core::event::LockMode;
-use deadheat_core::race::{LockSetId, LockSets};
+use deadheat_core::race::LockSets;
 use deadheat_core::rule::Epoch;
 
 use super::cell::{Cell, Moment, Says};
@@ -87,7 +87,7 @@ impl Judge<'_> {
         let writes = site.how.mode().writes();
         record.keep(last, writes, |_| true);
         let number = self.records.add(record);
-        self.records.count(number, site.thread, Step { row: site.row, writes, locks: site.locks });
+        self.records.count(number, site.thread, Step { row: site.row, writes, locks: last.locks });
         self.finish(number, outcome, address);
         Cell::several(number)
     }
@@ -151,9 +151,8 @@ impl Judge<'_> {
 
     /// Whether a lock is held at both accesses that excludes the one while the other is made.
     fn shares_lock(&self, moment: Moment) -> bool {
-        let then: LockSetId = self.sites.get(moment.site).locks;
         let now = self.locks.locks(self.step.locks);
-        self.locks.locks(then).iter().any(|one| {
+        self.locks.locks(moment.locks).iter().any(|one| {
             now.iter().any(|other| {
                 one.lock == other.lock && (one.mode == LockMode::Write || other.mode == LockMode::Write)
             })

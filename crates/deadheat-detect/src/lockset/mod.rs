@@ -35,7 +35,7 @@ use crate::clock::order::Order;
 use crate::detector::Detector;
 use crate::how::How;
 use crate::registry::Options;
-use crate::shadow::Shadow;
+use crate::shadow::{Shadow, Visitor};
 use cell::{Cell, Moment, Says};
 use judge::{Allocate, Hit, Judge};
 use records::Records;
@@ -85,6 +85,14 @@ struct Actor {
     locks: LockSetId,
 }
 
+impl Actor {
+    /// Its access at a site.
+    #[inline]
+    const fn moment(&self, site: u32) -> Moment {
+        Moment { site, locks: self.locks, clock: self.clock, firm: self.firm }
+    }
+}
+
 impl Lockset {
     /// A fresh analysis.
     #[must_use]
@@ -118,6 +126,7 @@ impl Lockset {
             + self.firm.threads.memory()
     }
 
+    #[inline]
     fn row(&mut self, thread: ThreadId) -> usize {
         let row = self.order.threads.acting(thread);
         let same = self.firm.threads.acting(thread);
@@ -125,8 +134,8 @@ impl Lockset {
         row
     }
 
-    fn actor(&mut self, thread: ThreadId) -> Actor {
-        let row = self.row(thread);
+    #[inline]
+    fn actor(&mut self, row: usize, thread: ThreadId) -> Actor {
         let (clock, firm) = (self.order.threads.now(row), self.firm.threads.now(row));
         let of = self.order.threads.row(row);
         Actor { row, thread, slots: [of.slot, self.firm.threads.row(row).slot], clock, firm, locks: of.locks }
@@ -134,16 +143,17 @@ impl Lockset {
 
     #[inline]
     fn site(&self, actor: &Actor, place: PlaceId, stack: StackId, how: How) -> Site {
-        let Actor { row, thread, slots, locks, .. } = *actor;
-        Site { row: row as u32, slots, thread, place, stack, locks, how }
+        let Actor { row, thread, slots, .. } = *actor;
+        Site { row: row as u32, slots, thread, place, stack, how }
     }
 
     /// An access, whose site has this number.
+    #[inline]
     fn judge(&mut self, actor: &Actor, site: u32, access: &Access, sink: &mut dyn RaceSink) {
         let mut judge = Judge {
             rules: self.rules,
             step: Step { row: actor.row as u32, writes: access.mode.writes(), locks: actor.locks },
-            moment: Moment { site, clock: actor.clock, firm: actor.firm },
+            moment: actor.moment(site),
             clock: &self.order.threads.row(actor.row).clock,
             firm: &self.firm.threads.row(actor.row).clock,
             sites: &self.sites,
@@ -152,7 +162,16 @@ impl Lockset {
             locks: &self.order.locks,
             hits: &mut self.hits,
         };
-        self.shadow.visit(access.address, access.end(), &mut judge);
+        // Most accesses are to one cell that is soon found.
+        let near = if access.size.is_power_of_two() {
+            self.shadow.near_cell(access.address, access.size)
+        } else {
+            None
+        };
+        match near {
+            Some(cell) => *cell = judge.visit(*cell, access.address, 1),
+            None => self.shadow.visit(access.address, access.end(), &mut judge),
+        }
         if !self.hits.is_empty() {
             self.tell(actor, site, access, sink);
         }
@@ -160,13 +179,13 @@ impl Lockset {
 
     #[cold]
     fn tell(&mut self, actor: &Actor, site: u32, access: &Access, sink: &mut dyn RaceSink) {
-        let later = self.sites.side(site, access.address);
+        let later = self.sites.side(actor.moment(site), access.address);
         let mut last = None;
         for Hit { address, partner, record } in std::mem::take(&mut self.hits) {
             if self.blocks.is_benign(address) {
                 continue;
             }
-            let earlier = self.sites.side(partner.site, address);
+            let earlier = self.sites.side(partner, address);
             let race = Race { earlier, later, address, block: self.blocks.around(address) };
             let sites = [partner.site, site].map(|site| *self.sites.get(site));
             self.records.get_mut(record).told = self.records.told.number(&sites[0], &sites[1], race);
@@ -193,7 +212,7 @@ impl Lockset {
         }
     }
 
-    fn access(&mut self, event: &Event, access: &Access, sink: &mut dyn RaceSink) {
+    fn access(&mut self, row: usize, event: &Event, access: &Access, sink: &mut dyn RaceSink) {
         if access.size == 0 {
             return;
         }
@@ -204,7 +223,7 @@ impl Lockset {
         if !is_checked(access.via) {
             return;
         }
-        let actor = self.actor(event.thread);
+        let actor = self.actor(row, event.thread);
         let site = self.site(&actor, event.place, event.stack, How::of(access));
         let site = if site.how.is_range() {
             self.sites.number_of_range(site, access)
@@ -238,7 +257,7 @@ impl Lockset {
             };
             if mine {
                 let site = self.sites.number(site);
-                *cell = Cell::exclusive(Moment { site, clock: actor.clock, firm: actor.firm });
+                *cell = Cell::exclusive(actor.moment(site));
                 return;
             }
         }
@@ -405,7 +424,7 @@ impl Detector for Lockset {
         let row = self.row(event.thread);
         match event.op {
             Op::Access(access) => match access.atomic {
-                None => self.access(event, &access, sink),
+                None => self.access(row, event, &access, sink),
                 Some(memory) => self.atomic(row, &access, memory),
             },
             Op::Fence(memory) => self.each_order(|order| order.fence(row, memory)),
@@ -438,7 +457,8 @@ impl Detector for Lockset {
     }
 
     fn plain(&mut self, thread: ThreadId, accesses: &[Plain], sink: &mut dyn RaceSink) {
-        let actor = self.actor(thread);
+        let row = self.row(thread);
+        let actor = self.actor(row, thread);
         for access in accesses {
             self.quick(&actor, access, sink);
         }

@@ -10,7 +10,7 @@ use crate::clock::lockset::LockTable;
 use crate::clock::vector::Clock;
 
 /// How many answers about candidates are found without hashing.
-const NEAR: usize = 1 << 8;
+const NEAR: usize = 1 << 12;
 
 /// Candidates (all locks if there are none yet), the locks held, and whether that is to write.
 type Question = (Option<Candidates>, LockSetId, bool);
@@ -21,7 +21,7 @@ pub(crate) struct Known {
     candidates: Vec<Box<[u64]>>,
     candidates_of: FxHashMap<Box<[u64]>, Candidates>,
     answers: FxHashMap<Question, Candidates>,
-    near: Box<[(Question, Candidates); NEAR]>,
+    near: Box<[(Question, Candidates)]>,
     /// Each a bit for each row.
     users: Vec<Box<[u64]>>,
     users_of: FxHashMap<Box<[u64]>, Users>,
@@ -66,7 +66,7 @@ impl Default for Known {
             candidates_of: FxHashMap::from_iter([(none.clone(), Candidates::NONE)]),
             answers: FxHashMap::default(),
             // The empty set has no part but itself.
-            near: Box::new([((Some(Candidates::NONE), LockSetId(0), false), Candidates::NONE); NEAR]),
+            near: vec![((Some(Candidates::NONE), LockSetId(0), false), Candidates::NONE); NEAR].into(),
             users: vec![none.clone()],
             users_of: FxHashMap::from_iter([(none, Users::default())]),
             one_more: FxHashMap::default(),
@@ -160,7 +160,7 @@ impl Sets for Meaning<'_> {
         }
         let question = (candidates, locks, writes);
         let number = candidates.map_or(0, |candidates| candidates.0);
-        let at = (number.wrapping_mul(31) ^ locks.0.wrapping_mul(2) ^ u32::from(writes)) as usize % NEAR;
+        let at = (number.wrapping_mul(31) ^ locks.0 << 1 ^ u32::from(writes)) as usize % NEAR;
         if self.known.near[at].0 != question {
             self.known.near[at] = (question, self.known.answer(question, self.locks));
         }

@@ -1,15 +1,14 @@
-//! Sites: who accessed, where in the code, how, and holding what, stored once for all the bytes and times that it
-//! stands for.
+//! Sites: who accessed, where in the code, and how, stored once for all the bytes and times that it stands for.
 //!
 //! Invariant: a site's number is not given to another while a cell or a record names it: [`Sites::sweep`] is told all
 //! that are named.
 
 use deadheat_core::access::Access;
 use deadheat_core::ids::{PlaceId, StackId, ThreadId};
-use deadheat_core::race::{LockSetId, Side};
+use deadheat_core::race::Side;
 use rustc_hash::FxHashMap;
 
-use super::cell::NUMBERS;
+use super::cell::{Moment, NUMBERS};
 use crate::how::How;
 use crate::marks::Marks;
 
@@ -29,8 +28,6 @@ pub(crate) struct Site {
     pub(crate) place: PlaceId,
     /// The call sites above.
     pub(crate) stack: StackId,
-    /// The locks held.
-    pub(crate) locks: LockSetId,
     /// In which way.
     pub(crate) how: How,
 }
@@ -41,7 +38,6 @@ const NOWHERE: Site = Site {
     thread: ThreadId(0),
     place: PlaceId::UNKNOWN,
     stack: StackId::EMPTY,
-    locks: LockSetId(0),
     how: How(0),
 };
 
@@ -91,7 +87,7 @@ impl Sites {
     #[inline]
     pub(crate) fn number(&mut self, site: Site) -> u32 {
         let mixed = (u64::from(site.place.0) << 32 | u64::from(site.stack.0 ^ site.row << 20))
-            ^ u64::from(site.how.0 ^ site.locks.0.rotate_left(13)) << 17;
+            ^ u64::from(site.how.0) << 17;
         let near = (mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - NEAR.ilog2())) as usize % NEAR;
         let number = self.near[near];
         if self.sites[number as usize] == site {
@@ -134,9 +130,9 @@ impl Sites {
         number
     }
 
-    /// One side of a race: the site's access to `byte`.
-    pub(crate) fn side(&self, number: u32, byte: u64) -> Side {
-        let Site { thread, place, stack, locks, how, .. } = *self.get(number);
+    /// One side of a race: the moment as an access to `byte`.
+    pub(crate) fn side(&self, Moment { site: number, locks, .. }: Moment, byte: u64) -> Side {
+        let Site { thread, place, stack, how, .. } = *self.get(number);
         let (mut address, mut size) = (how.start(byte), how.size());
         if how.is_range() {
             (address, size) = self.ranges[number as usize];

@@ -72,7 +72,11 @@ impl Told {
 pub(crate) fn count_way(list: &mut Vec<Guarded>, new: Guarded, most: usize) {
     let way = |held: &Guarded| (held.thread, held.locks, held.writes);
     match list.iter().position(|held| way(held) == way(&new)) {
-        Some(index) => list[index].count += new.count,
+        Some(index) => {
+            list[index].count += new.count;
+            // Who accesses again is found sooner.
+            list.swap(index, index / 2);
+        }
         None if list.len() < most => list.push(new),
         None => {}
     }
