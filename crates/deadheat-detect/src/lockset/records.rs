@@ -42,6 +42,8 @@ pub(crate) struct Record {
     pub(crate) told: u32,
 }
 
+const _: () = assert!(size_of::<Record>() == 96);
+
 impl Record {
     /// A record of cells, so many, that name it.
     pub(crate) fn new(variable: Variable, names: u32) -> Self {

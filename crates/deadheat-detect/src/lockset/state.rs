@@ -162,3 +162,174 @@ impl Variable {
         self.users
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Sets as bits: users by row; of locks the lower two bits are held in write mode, the upper two in read mode.
+    struct Bits {
+        ended: u32,
+    }
+
+    fn held(LockSetId(locks): LockSetId, writes: bool) -> u32 {
+        let (write, read) = (locks & 3, locks >> 2);
+        if writes { write } else { write | read }
+    }
+
+    impl Sets for Bits {
+        fn held(&mut self, candidates: Option<Candidates>, locks: LockSetId, writes: bool) -> Candidates {
+            Candidates(candidates.map_or(3, |candidates| candidates.0) & held(locks, writes))
+        }
+
+        fn with(&mut self, Users(users): Users, row: u32) -> Users {
+            Users(users | 1 << row)
+        }
+
+        fn without_ended(&mut self, Users(users): Users) -> Users {
+            Users(users & !self.ended)
+        }
+
+        fn is_at_most(&self, Users(users): Users, row: u32) -> bool {
+            users & !(1 << row) == 0
+        }
+    }
+
+    #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+    enum State {
+        Virgin,
+        Exclusive(u32),
+        Shared,
+        SharedModified,
+        Race,
+    }
+
+    /// What is kept of bytes, as whoever keeps them does.
+    #[derive(Clone, Copy)]
+    enum Kept {
+        Virgin,
+        Exclusive(u32),
+        Several(Variable),
+    }
+
+    impl Kept {
+        fn state(self) -> State {
+            match self {
+                Kept::Virgin => State::Virgin,
+                Kept::Exclusive(row) => State::Exclusive(row),
+                Kept::Several(variable) => match variable.phase() {
+                    Phase::Shared => State::Shared,
+                    Phase::SharedModified => State::SharedModified,
+                    Phase::Race => State::Race,
+                },
+            }
+        }
+
+        fn step(self, step: Step, rules: Rules, sets: &mut Bits) -> Kept {
+            let (mut variable, outcome) = match self {
+                Kept::Virgin => return Kept::Exclusive(step.row),
+                Kept::Exclusive(row) => {
+                    let owner = Owner { joined: sets.ended >> row & 1 != 0, ordered: false };
+                    if row == step.row || !enters(rules, owner) {
+                        return Kept::Exclusive(step.row);
+                    }
+                    Variable::shared(row, step, sets)
+                }
+                Kept::Several(mut variable) => {
+                    let outcome = variable.step(step, rules.joins, sets);
+                    (variable, outcome)
+                }
+            };
+            match outcome {
+                Outcome::Alone => return Kept::Exclusive(step.row),
+                Outcome::Fine => {}
+                Outcome::Unprotected => variable.told(),
+            }
+            Kept::Several(variable)
+        }
+    }
+
+    /// The rules, line by line as they are written down.
+    #[derive(Clone, Copy)]
+    struct Model {
+        state: State,
+        threads: u32,
+        candidates: u32,
+    }
+
+    impl Model {
+        fn access(&mut self, Step { row: t, writes, locks }: Step, joins: bool, ended: u32) {
+            if joins {
+                self.threads &= !ended;
+                if self.state != State::Virgin && self.threads & !(1 << t) == 0 {
+                    (self.state, self.candidates) = (State::Exclusive(t), 3);
+                }
+            }
+            self.threads |= 1 << t;
+            let shared = if writes { State::SharedModified } else { State::Shared };
+            match self.state {
+                State::Virgin => self.state = State::Exclusive(t),
+                State::Exclusive(u) if u == t => {}
+                State::Exclusive(_) => (self.state, self.candidates) = (shared, held(locks, writes)),
+                State::Shared => {
+                    self.state = shared;
+                    self.candidates &= held(locks, writes);
+                }
+                State::SharedModified | State::Race => self.candidates &= held(locks, writes),
+            }
+            if self.state == State::SharedModified && self.candidates == 0 {
+                self.state = State::Race;
+            }
+        }
+    }
+
+    const THREADS: u32 = 3;
+    const LOCKS: [u32; 5] = [0, 0b0001, 0b0011, 0b0100, 0b1001];
+    /// An access of a thread, or that its end is known to all, or that it is back.
+    const SYMBOLS: u32 = THREADS * 2 * LOCKS.len() as u32 + THREADS;
+
+    fn follow(left: u32, kept: Kept, model: Model, ended: u32, rules: Rules, seen: &mut [u64; 5]) {
+        seen[match model.state {
+            State::Virgin => 0,
+            State::Exclusive(_) => 1,
+            State::Shared => 2,
+            State::SharedModified => 3,
+            State::Race => 4,
+        }] += 1;
+        for symbol in (0..SYMBOLS).filter(|_| left > 0) {
+            let (row, rest) = (symbol % THREADS, symbol / THREADS);
+            if rest == 2 * LOCKS.len() as u32 {
+                follow(left - 1, kept, model, ended ^ 1 << row, rules, seen);
+                continue;
+            }
+            // Who acts has not ended.
+            if ended >> row & 1 != 0 {
+                continue;
+            }
+            let step = Step { row, writes: rest % 2 == 1, locks: LockSetId(LOCKS[rest as usize / 2]) };
+            let mut next = model;
+            next.access(step, rules.joins, ended);
+            let kept = kept.step(step, rules, &mut Bits { ended });
+            assert_eq!(kept.state(), next.state, "{step:?}");
+            follow(left - 1, kept, next, ended, rules, seen);
+        }
+    }
+
+    #[test]
+    fn all_short_sequences_go_through_the_states_as_written() {
+        for rules in [Rules { hands_over: false, ..Rules::LETKO }, Rules::ERASER] {
+            let mut seen = [0; 5];
+            let model = Model { state: State::Virgin, threads: 0, candidates: 3 };
+            follow(4, Kept::Virgin, model, 0, rules, &mut seen);
+            println!("{rules:?}: {seen:?}");
+            assert!(seen.iter().all(|&count| count > 100), "{seen:?}");
+        }
+    }
+
+    #[test]
+    fn what_all_came_before_changes_hands() {
+        let ordered = Owner { joined: false, ordered: true };
+        assert!(!enters(Rules::LETKO, ordered));
+        assert!(enters(Rules::ERASER, ordered));
+    }
+}

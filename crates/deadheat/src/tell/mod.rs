@@ -8,6 +8,7 @@ pub(crate) mod finding;
 mod found;
 pub(crate) mod owner;
 pub(crate) mod resolve;
+mod suggest;
 mod together;
 
 use std::collections::{BTreeSet, HashSet};
@@ -47,6 +48,9 @@ pub(crate) struct Judging {
     /// List every unordered pair of places (more time and memory)
     #[arg(long)]
     all_pairs: bool,
+    /// About how much memory an analysis may take that has such a limit, in MiB
+    #[arg(long, value_name = "MIB")]
+    memory_limit: Option<usize>,
     /// Whether locks that one thread takes in opposite orders are told, too
     #[arg(skip)]
     suspected: bool,
@@ -177,7 +181,7 @@ impl Choosing {
 }
 
 fn analyses() -> PossibleValuesParser {
-    PossibleValuesParser::new(registry::ANALYSES.iter().map(|row| PossibleValue::new(row.name).help(row.doc)))
+    PossibleValuesParser::new(registry::all().map(|row| PossibleValue::new(row.name).help(row.doc)))
 }
 
 /// The formats, for an option.
@@ -210,8 +214,10 @@ pub(crate) fn by_hand(
     telling: &Telling,
     common: &Common,
 ) -> Result<Exit, Failure> {
-    let by = registry::ANALYSES.iter().map(|row| row.name.to_owned()).collect();
-    let judging = Judging { by, all_pairs: false, suspected: true, unwanted, found: true };
+    let by = registry::ANALYSES.iter().map(|row| row.name).filter(|name| found::tells(name));
+    let by = by.map(str::to_owned).collect();
+    let judging =
+        Judging { by, all_pairs: false, memory_limit: None, suspected: true, unwanted, found: true };
     tell(&[trace.to_owned()], &judging, telling, common, |mut reports| {
         reports.iter_mut().for_each(|report| report.run.trace = None);
         if leave_out.libraries {
@@ -410,7 +416,8 @@ fn judge(
     if trace.run().is_some_and(|run| run.detected && (judging.found || !run.recorded)) {
         return found::judge(&mut trace, judging, suppressions);
     }
-    let options = Options { all_pairs: judging.all_pairs };
+    let memory_limit = judging.memory_limit.map(|limit| limit.saturating_mul(1 << 20));
+    let options = Options { all_pairs: judging.all_pairs, memory_limit };
     let mut works: Vec<Work> = judging
         .by
         .iter()
@@ -456,10 +463,12 @@ fn resolve(
     resolver.set_owners(owners);
     let mut groups = Groups::default();
     let mut silenced = BTreeSet::new();
+    let mut suspicions = suggest::Suspicions::default();
     for Judged { analysis, found } in judged {
         let (grade, by) = (grade(analysis), vec![analysis.name.to_owned()]);
-        for kept in found.kept() {
+        for (index, kept) in found.kept().iter().enumerate() {
             let id = resolver.id(&kept.race);
+            suspicions.add(&id, kept, found.protection(index));
             // A suppression may speak of any frame, and two races of one id differ in frames.
             if suppressions.rows().is_empty() && groups.again(&id, grade, &by, kept.count) {
                 continue;
@@ -473,6 +482,7 @@ fn resolve(
         }
     }
     silenced.retain(|id| !groups.contains(id));
+    groups.each(|race| suspicions.complete(race, &mut resolver));
     let races = groups.into_races();
     let found = judged.iter().flat_map(|judged| judged.found.findings());
     let mut findings: Vec<Finding> = found.map(|kept| resolver.finding(kept)).collect();
@@ -491,6 +501,13 @@ fn resolve(
     let mut summary = Summary { suppressed, dropped, ..Summary::of(&races, &findings) };
     summary.notes = notes(trace, &run);
     summary.notes.extend(found::note(&run, &races));
+    let forgot = judged.iter().filter(|judged| judged.found.forgot());
+    summary.notes.extend(forgot.map(|judged| {
+        format!(
+            "{} reached --memory-limit and forgot earlier accesses: races with them are not told",
+            judged.analysis.name
+        )
+    }));
     summary.notes.extend(resolver.take_warnings());
     Report { run, races, findings, summary }
 }

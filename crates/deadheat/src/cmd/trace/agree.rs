@@ -171,7 +171,7 @@ struct Offline {
 
 impl Default for Offline {
     fn default() -> Offline {
-        let hb = [false, true].map(|all_pairs| Hb::new(Options { all_pairs }));
+        let hb = [false, true].map(|all_pairs| Hb::new(Options { all_pairs, ..Options::default() }));
         Offline { hb, each: Each::default(), pairs: Pairs::default() }
     }
 }
