@@ -202,7 +202,7 @@ pub struct Suggestion {
     /// How many there are.
     pub of: u64,
     /// How many locks of one class are meant, where that is more than one: each object has its own.
-    #[serde(default, skip_serializing_if = "is_at_most_one")]
+    #[serde(default = "once", skip_serializing_if = "is_at_most_one")]
     pub instances: u64,
 }
 
