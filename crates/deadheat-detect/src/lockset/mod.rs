@@ -72,6 +72,7 @@ pub struct Lockset {
     forgot: bool,
     look_in: u32,
     sweep_at: usize,
+    sweeps_always: bool,
 }
 
 /// The thread that acts, and all that its accesses have in common until it does something else.
@@ -112,7 +113,14 @@ impl Lockset {
             limit: options.memory_limit.unwrap_or(usize::MAX),
             look_in: LOOK_AFTER,
             sweep_at: SWEEP_AT_LEAST,
+            sweeps_always: false,
         }
+    }
+
+    /// Sweeps before every access. More time; the races are the same.
+    #[must_use]
+    pub fn sweeping_always(self) -> Self {
+        Self { look_in: 1, sweeps_always: true, ..self }
     }
 
     /// About how many bytes of memory the analysis takes.
@@ -278,11 +286,12 @@ impl Lockset {
 impl Lockset {
     #[cold]
     fn look_now(&mut self) {
-        self.look_in = LOOK_AFTER;
+        self.look_in = if self.sweeps_always { 1 } else { LOOK_AFTER };
         if self.memory() > self.limit {
             self.forget();
         }
-        if self.sites.made_and_left().0 + self.records.made_and_left().0 >= self.sweep_at {
+        let made = self.sites.made_and_left().0 + self.records.made_and_left().0;
+        if self.sweeps_always || made >= self.sweep_at {
             self.sweep();
         }
     }
