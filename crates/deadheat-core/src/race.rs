@@ -76,6 +76,39 @@ pub enum Evidence {
     Observed,
 }
 
+/// What the order of the run says of two accesses that no lock protects.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum RunOrder {
+    /// Nothing ordered them.
+    Unordered,
+    /// Locks that passed from one thread to another did, and nothing else.
+    ByLocks,
+    /// Something that is no lock did.
+    Otherwise,
+}
+
+/// How often one thread accessed a variable, reading or writing, while it held a set of locks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Guarded {
+    /// The thread.
+    pub thread: ThreadId,
+    /// Whether these accesses write: a lock that is held for reading guards none of them then.
+    pub writes: bool,
+    /// The locks.
+    pub locks: LockSetId,
+    /// How many accesses.
+    pub count: u64,
+}
+
+/// Which locks were held at the accesses to what a race is on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Guards<'a> {
+    /// How many accesses there were.
+    pub accesses: u64,
+    /// Those of them that held a lock.
+    pub held: &'a [Guarded],
+}
+
 /// Where a detector puts what it finds.
 pub trait RaceSink {
     /// Takes one race. `locks` resolves the sides' lock sets.
@@ -92,6 +125,17 @@ pub trait RaceSink {
     /// needs to tell their races with those that come. More than once, with more events each time.
     fn forgot(&mut self, events: u64) {
         let _ = events;
+    }
+
+    /// Takes one race whose sides no lock protects, with what the order of the run says of them.
+    fn suspected(&mut self, race: &Race, order: RunOrder, locks: &dyn LockSets) {
+        let _ = order;
+        self.race(race, locks);
+    }
+
+    /// Takes, when all is known, which locks were held at the accesses to what races like a taken one are on.
+    fn guards(&mut self, race: &Race, guards: &Guards<'_>, locks: &dyn LockSets) {
+        let _ = (race, guards, locks);
     }
 
     /// Takes something wrong that is no race.

@@ -1,5 +1,6 @@
-//! How many events a second `hb` judges, without a reader: `cargo run --release --example
-//! throughput [MILLIONS]`. The events are made before the clock starts, which
+//! How many events a second an analysis judges, without a reader: `cargo run --release --example
+//! throughput [MILLIONS [KERNEL|all [ANALYSIS [bulk]]]]`, `hb` if none is named; `bulk` hands a thread's plain accesses
+//! between two other events over at once, as a reader does. The events are made before the clock starts, which
 //! counts processor time (Linux); each kernel is a shape of
 //! memory use, not a program.
 
@@ -8,9 +9,12 @@ use std::hint::black_box;
 use deadheat_core::access::{Access, MemoryOrder, Mode};
 use deadheat_core::event::{Event, LockMode, Op};
 use deadheat_core::ids::{PlaceId, StackId, ThreadId};
+use deadheat_core::plain::{Form, Plain};
 use deadheat_core::race::{LockSets, Race, RaceSink};
 use deadheat_detect::hb::Hb;
-use deadheat_detect::{Detector, Options};
+use deadheat_detect::lockset::Lockset;
+use deadheat_detect::lockset::state::Rules;
+use deadheat_detect::{Detector, Options, registry};
 
 const THREADS: u32 = 8;
 /// The events of a thread in a row, as a reader that merges by stamps delivers them.
@@ -71,6 +75,31 @@ fn pointer_chase(thread: u32, run: u64, events: &mut Vec<Event>) {
     }
 }
 
+/// Objects that each have a lock: lock, read and write the four words of one, unlock.
+fn objects(thread: u32, run: u64, events: &mut Vec<Event>) {
+    for step in 0..RUN as u64 / 6 {
+        let object = (run * 7919 + step * 131 + u64::from(thread) * 17) % 4096;
+        let (lock, mode) = (TABLE + object * 128, LockMode::Write);
+        events.push(event(thread, 60, Op::Acquire { lock, mode }));
+        for word in 1..5 {
+            let mode = if word % 2 == 0 { Mode::Write } else { Mode::Read };
+            events.push(plain(thread, 60 + word, lock + 64 + u64::from(word) * 8, 8, mode));
+        }
+        events.push(event(thread, 65, Op::Release { lock, mode }));
+    }
+}
+
+/// One word that all threads write under one lock.
+fn counter(thread: u32, _: u64, events: &mut Vec<Event>) {
+    let (lock, mode) = (LOCK, LockMode::Write);
+    for _ in 0..RUN / 4 {
+        events.push(event(thread, 70, Op::Acquire { lock, mode }));
+        events.push(plain(thread, 71, TABLE, 8, Mode::Read));
+        events.push(plain(thread, 72, TABLE, 8, Mode::Write));
+        events.push(event(thread, 73, Op::Release { lock, mode }));
+    }
+}
+
 /// A locked hash table: lock, eight accesses at four places, unlock.
 fn locked(thread: u32, run: u64, events: &mut Vec<Event>) {
     for step in 0..RUN as u64 / 10 {
@@ -123,7 +152,7 @@ fn copies(thread: u32, run: u64, events: &mut Vec<Event>) {
     }
 }
 
-const KERNELS: [(&str, Kernel); 7] = [
+const KERNELS: [(&str, Kernel); 9] = [
     ("sweep", sweep),
     ("shared-read", shared_read),
     ("pointer-chase", pointer_chase),
@@ -131,6 +160,8 @@ const KERNELS: [(&str, Kernel); 7] = [
     ("atomics", atomics),
     ("mixed-sizes", mixed_sizes),
     ("copies", copies),
+    ("objects", objects),
+    ("counter", counter),
 ];
 
 /// The processor time of this thread, which a busy machine does not stretch as much as the clock.
@@ -140,13 +171,65 @@ fn cpu_seconds() -> f64 {
     nanoseconds / 1e9
 }
 
+/// Runs of plain accesses of one thread, each with its first event, and what stands between them.
+fn parts(events: &[Event]) -> Vec<(Event, Vec<Plain>)> {
+    let plain = |event: &Event| match event.op {
+        Op::Access(access) => Form::of(&access).map(|form| Plain {
+            address: access.address,
+            place: event.place,
+            stack: event.stack,
+            form,
+        }),
+        _ => None,
+    };
+    events
+        .chunk_by(|one, next| one.thread == next.thread && plain(one).is_some() && plain(next).is_some())
+        .map(|run| (run[0], run.iter().filter_map(plain).collect()))
+        .collect()
+}
+
+/// Judges all events; gives the seconds that took, the races, and the bytes of memory where they are known.
+fn judge(events: &[Event], analysis: &str, in_bulk: bool) -> (f64, u64, usize) {
+    let mut sink = Count(0);
+    let parts = if in_bulk { parts(events) } else { Vec::new() };
+    let mut run = |detector: &mut dyn Detector| {
+        let start = cpu_seconds();
+        if in_bulk {
+            for (event, plain) in &parts {
+                if plain.is_empty() {
+                    detector.step(black_box(event), &mut sink);
+                } else {
+                    detector.coming(plain);
+                    detector.plain(event.thread, black_box(plain), &mut sink);
+                }
+            }
+        } else {
+            events.iter().for_each(|event| detector.step(black_box(event), &mut sink));
+        }
+        cpu_seconds() - start
+    };
+    match analysis {
+        "hb" => {
+            let mut hb = Hb::new(Options::default());
+            (run(&mut hb), hb.counts().racy_events, hb.memory())
+        }
+        "lockset" => {
+            let mut lockset = Lockset::new(Rules::LETKO, Options::default());
+            (run(&mut lockset), sink.0, lockset.memory())
+        }
+        name => {
+            let analysis = registry::find(name).expect("there is such an analysis");
+            (run(&mut *(analysis.new)(Options::default())), sink.0, 0)
+        }
+    }
+}
+
 fn main() {
     let millions: usize = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(10);
-    let only = std::env::args().nth(2);
-    println!(
-        "{:14} {:>9} {:>8} {:>7} {:>9} {:>7}",
-        "kernel", "Mevents/s", "ns", "races", "memory MB", "sweeps"
-    );
+    let only = std::env::args().nth(2).filter(|only| only != "all");
+    let analysis = std::env::args().nth(3).unwrap_or_else(|| "hb".to_owned());
+    let in_bulk = std::env::args().nth(4).is_some_and(|word| word == "bulk");
+    println!("{:14} {:>9} {:>8} {:>7} {:>9}", "kernel", "Mevents/s", "ns", "races", "memory MB");
     for (name, kernel) in
         KERNELS.into_iter().filter(|&(name, _)| only.as_ref().is_none_or(|only| only == name))
     {
@@ -156,20 +239,8 @@ fn main() {
             (0..THREADS).for_each(|thread| kernel(thread, run, &mut events));
             run += 1;
         }
-        let mut hb = Hb::new(Options::default());
-        let mut sink = Count(0);
-        let start = cpu_seconds();
-        for event in &events {
-            hb.step(black_box(event), &mut sink);
-        }
-        let seconds = cpu_seconds() - start;
+        let (seconds, races, memory) = judge(&events, &analysis, in_bulk);
         let rate = events.len() as f64 / seconds / 1e6;
-        let memory = hb.memory() as f64 / 1e6;
-        println!(
-            "{name:14} {rate:9.1} {:8.2} {:7} {memory:9.1} {:7}",
-            1e3 / rate,
-            hb.counts().racy_events,
-            hb.counts().sweeps
-        );
+        println!("{name:14} {rate:9.1} {:8.2} {races:7} {:9.1}", 1e3 / rate, memory as f64 / 1e6);
     }
 }

@@ -5,6 +5,8 @@ use deadheat_core::race::Evidence;
 use crate::detector::Detector;
 use crate::findings::Findings;
 use crate::hb::Hb;
+use crate::lockset::Lockset;
+use crate::lockset::state::Rules;
 use crate::shb::Shb;
 use crate::syncp::SyncPreserving;
 
@@ -19,8 +21,8 @@ pub struct Options {
     /// That is enough: of a place's accesses by one thread, the latest is ordered before a later
     /// access only if all are.
     pub all_pairs: bool,
-    /// About how many bytes of memory an analysis may take whose memory grows with the trace. When they are full it forgets
-    /// the beginning of the run, and says so by [`RaceSink::forgot`](deadheat_core::race::RaceSink::forgot).
+    /// About how many bytes of memory an analysis may take, if it has such a limit. What it does there is in its chapter of
+    /// `docs/analyses.md`; that it came to that it says by [`RaceSink::forgot`](deadheat_core::race::RaceSink::forgot).
     pub memory_limit: Option<usize>,
 }
 
@@ -82,10 +84,34 @@ pub const ANALYSES: &[Analysis] = &[
         evidence: Evidence::Suspected,
         new: |_| Box::new(Findings::default()),
     },
+    Analysis {
+        name: "lockset",
+        doc: "Locking discipline: what several threads use, one of them writing, and no lock protects at all accesses",
+        paper: "Letko, Dynamic Detection and Healing of Low Level Data Races; Eraser (Savage and others, TOCS 1997)",
+        promise: "None of its races need be one. A variable is told once, with two conflicting accesses of different threads, when \
+                  no lock was held at all accesses since several threads use it and one of them writes it.",
+        evidence: Evidence::Suspected,
+        new: |options| Box::new(Lockset::new(Rules::LETKO, options)),
+    },
 ];
 
-/// The analysis of a name.
+/// Other forms of them, to compare with: they stand in the chapters of those.
+pub const FORMS: &[Analysis] = &[Analysis {
+    name: "lockset=eraser",
+    doc: "The same without joins, without the order at a change of hands, and without forgiving the initialisation of blocks",
+    paper: "Eraser (Savage and others, TOCS 1997)",
+    promise: "None of its races need be one.",
+    evidence: Evidence::Suspected,
+    new: |options| Box::new(Lockset::new(Rules::ERASER, options)),
+}];
+
+/// All analyses, then their other forms.
+pub fn all() -> impl Iterator<Item = &'static Analysis> {
+    ANALYSES.iter().chain(FORMS)
+}
+
+/// The analysis, or the form of one, of a name.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static Analysis> {
-    ANALYSES.iter().find(|analysis| analysis.name == name)
+    all().find(|analysis| analysis.name == name)
 }

@@ -134,7 +134,9 @@ impl Groups {
             Some(&row) => {
                 let told = &mut self.rows[row];
                 let (count, by) = (told.count + race.count, joined(&told.by, &race.by));
-                *told = Race { count, by, ..race };
+                let suggestion = race.suggestion.or(told.suggestion.take());
+                let order_here = race.order_here.or(told.order_here);
+                *told = Race { count, by, suggestion, order_here, ..race };
             }
         }
     }
@@ -147,6 +149,11 @@ impl Groups {
         told.count += count;
         told.by = joined(&told.by, by);
         true
+    }
+
+    /// What becomes of the races that are told, each once.
+    pub fn each(&mut self, change: impl FnMut(&mut Race)) {
+        self.rows.iter_mut().for_each(change);
     }
 
     /// Whether a race of this id is told.

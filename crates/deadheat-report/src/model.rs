@@ -183,7 +183,39 @@ pub struct Race {
     pub witness: Option<serde_json::Value>,
     /// How to mend it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub suggestion: Option<serde_json::Value>,
+    pub suggestion: Option<Suggestion>,
+    /// Of a suspected race: what the order of the run says of the two accesses.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub order_here: Option<OrderHere>,
+}
+
+/// The lock that most accesses hold to what a race is on.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Suggestion {
+    /// Its name for people.
+    pub lock: String,
+    /// What it is in every run, as in [`Lock::id`].
+    #[serde(default)]
+    pub id: String,
+    /// How many accesses hold it.
+    pub held_at: u64,
+    /// How many there are.
+    pub of: u64,
+    /// How many locks of one class are meant, where that is more than one: each object has its own.
+    #[serde(default = "once", skip_serializing_if = "is_at_most_one")]
+    pub instances: u64,
+}
+
+/// What the order of the run says of two accesses that no lock protects.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OrderHere {
+    /// Nothing ordered them.
+    Unordered,
+    /// Locks that passed from one thread to the other did, and nothing else.
+    Locks,
+    /// Something that is no lock did.
+    Other,
 }
 
 fn once() -> u64 {
@@ -550,6 +582,7 @@ pub struct Summary {
     pub notes: Vec<String>,
 }
 
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde's form")]
 fn is_at_most_one(number: &u64) -> bool {
     *number < 2
 }

@@ -8,7 +8,10 @@ use common::{frame, race, reader, report, sources, writer, written};
 use deadheat_report::format::{FORMATS, Style, named};
 use deadheat_report::group::{Groups, join_findings, race_id};
 use deadheat_report::json;
-use deadheat_report::model::{Access, Finding, Frame, Grade, Hex, Location, Operation, Report, Run, Summary};
+use deadheat_report::model::{
+    Access, Finding, Frame, Grade, Hex, Location, Operation, OrderHere, Race, Report, Run, Suggestion,
+    Summary,
+};
 use deadheat_report::source::{NoSources, Sources};
 use expect_test::{Expect, expect};
 
@@ -51,6 +54,59 @@ fn a_race_within_one_file() {
         deadheat: 1 race (1 unordered), seen 3 times
     "#]],
     );
+}
+
+/// A suspected race: the lock that most accesses hold, the line that does not, and what the order says.
+#[test]
+fn a_lock_to_hold() {
+    let suggestion = Suggestion {
+        lock: "cache.mu_".to_owned(),
+        id: "cache:cache.mu_".to_owned(),
+        held_at: 41,
+        of: 44,
+        instances: 1,
+    };
+    let order_here = Some(OrderHere::Locks);
+    let suspected = Race {
+        grade: Grade::Suspected,
+        suggestion: Some(suggestion),
+        order_here,
+        by: vec!["lockset".to_owned()],
+        ..race()
+    };
+    let whole = report(vec![suspected]);
+    let text = shown(&whole, &sources());
+    let told: Vec<&str> = text.lines().skip_while(|line| !line.contains("no common lock")).collect();
+    expect![[r#"
+          = note: no common lock; ordered here by locks that passed from one thread to the other: another run may go otherwise
+          = note: `cache.mu_` protects 41 of 44 accesses
+          = note: seen 3 times in this run, by lockset
+        help: hold `cache.mu_` here, too
+          |
+        9 |     /* hold cache.mu_ */ return size_;
+          |     ++++++++++++++++++++
+
+        deadheat: 1 race (1 suspected), seen 3 times"#]]
+    .assert_eq(&told.join("\n"));
+    // Without the source there is no line to show.
+    assert!(!shown(&whole, &NoSources).contains("help"));
+    let mut json = Vec::new();
+    json::write(&whole, &mut json).expect("a vector takes everything");
+    let line = String::from_utf8_lossy(&json);
+    let wanted = r#""suggestion":{"lock":"cache.mu_","id":"cache:cache.mu_","held_at":41,"of":44},"order_here":"locks""#;
+    assert!(line.contains(wanted), "{line}");
+    assert_eq!(json::read("kept", &json[..]).expect("it is read again"), [whole]);
+}
+
+/// The suggestion outlives the meeting with stronger evidence.
+#[test]
+fn a_suggestion_stays_with_its_race() {
+    let suggestion = Some(Suggestion { lock: "m".to_owned(), ..Suggestion::default() });
+    let mut groups = Groups::default();
+    groups.add(Race { grade: Grade::Suspected, suggestion: suggestion.clone(), ..race() });
+    groups.add(race());
+    let races = groups.into_races();
+    assert_eq!((races.len(), races[0].grade, &races[0].suggestion), (1, Grade::Observed, &suggestion));
 }
 
 #[test]

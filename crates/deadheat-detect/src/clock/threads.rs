@@ -223,7 +223,9 @@ impl Threads {
         }
     }
 
-    fn find(&self, id: ThreadId) -> Option<usize> {
+    /// The row of a thread, if it was seen.
+    #[must_use]
+    pub fn find(&self, id: ThreadId) -> Option<usize> {
         let row = if id.0 < DENSE_THREADS {
             self.dense.get(id.index()).copied().unwrap_or(NOBODY)
         } else {

@@ -8,7 +8,8 @@
 use deadheat_core::ids::{PlaceId, StackId};
 use deadheat_core::race::LockSetId;
 
-use super::sites::{How, Sites};
+use super::sites::Sites;
+use crate::how::How;
 
 const ENTRIES_AT_FIRST: usize = 1 << 6;
 const ENTRIES_AT_MOST: usize = 1 << 16;

@@ -4,6 +4,8 @@
 //! moments; anything else is a crowd (see [`super::crowd`]), by its number. Nothing is implied
 //! about the order of the two: after a race they may be unordered.
 
+use crate::shadow::Past;
+
 /// The number of sites and of crowds that a cell can tell apart.
 pub(crate) const NUMBERS: usize = 1 << 31;
 
@@ -51,10 +53,21 @@ pub(crate) struct Cell {
 
 const _: () = assert!(size_of::<Cell>() == 16);
 
-impl Cell {
-    /// Bytes without a past.
-    pub(crate) const EMPTY: Cell = Cell { write: Moment::NONE, read: Moment::NONE };
+impl Past for Cell {
+    const EMPTY: Cell = Cell { write: Moment::NONE, read: Moment::NONE };
 
+    fn is_counted(self) -> bool {
+        self.is_crowd()
+    }
+
+    /// Its read alone: all of a cell lies in one line of a processor's cache.
+    #[inline]
+    fn bits(self) -> u64 {
+        self.read.0
+    }
+}
+
+impl Cell {
     /// A plain write and a plain read.
     #[inline]
     pub(crate) const fn new(write: Moment, read: Moment) -> Self {
@@ -110,7 +123,7 @@ impl Cell {
     }
 
     /// The cell as a number, for hashing.
-    pub(crate) const fn bits(self) -> u64 {
+    pub(crate) const fn key(self) -> u64 {
         self.write.0 ^ self.read.0.rotate_left(29)
     }
 }

@@ -12,8 +12,9 @@ use deadheat_core::access::{Access, Mode};
 use deadheat_core::rule::{Epoch, conflicts, races};
 
 use super::cell::{Cell, Moment, NUMBERS};
-use super::sites::Marks;
 use crate::clock::vector::Clock;
+use crate::marks::Marks;
+use crate::shadow::{Keeper, Past};
 
 /// What an access is to others: whether it writes, whether it is atomic.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -310,35 +311,6 @@ impl Crowds {
         Cell::crowd(number)
     }
 
-    /// So many more cells say the same as this one.
-    #[inline]
-    pub(crate) fn copied(&mut self, cell: Cell, more: u32) {
-        if let Some(number) = cell.as_crowd() {
-            let crowd = &mut self.crowds[number as usize];
-            crowd.names = crowd.names.saturating_add(more);
-        }
-    }
-
-    /// So many cells that said this say something else now.
-    #[inline]
-    pub(crate) fn dropped(&mut self, cell: Cell, fewer: u32) {
-        if let Some(number) = cell.as_crowd() {
-            let crowd = &mut self.crowds[number as usize];
-            if crowd.names == PINNED {
-                return;
-            }
-            crowd.names = crowd.names.saturating_sub(fewer);
-            if crowd.names == 0 {
-                self.release(number);
-            }
-        }
-    }
-
-    /// The cell may be copied and dropped without a word from now on.
-    pub(crate) fn pin(&mut self, cell: Cell) {
-        self.copied(cell, PINNED);
-    }
-
     /// The number of crowds made since the last sweep, and of those that it left.
     pub(crate) fn made_and_left(&self) -> (usize, usize) {
         (self.made, self.live)
@@ -403,7 +375,7 @@ impl Crowds {
 }
 
 fn place(from: Cell, by: Moment) -> usize {
-    let mixed = (from.bits() ^ by.bits().rotate_left(40)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let mixed = (from.key() ^ by.bits().rotate_left(40)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     (mixed >> (64 - STEPS.ilog2())) as usize
 }
 
@@ -422,6 +394,34 @@ pub(crate) fn pack(members: &[Member]) -> Option<Cell> {
         *place = member.moment;
     }
     Some(Cell::new(write, read))
+}
+
+impl Keeper<Cell> for Crowds {
+    #[inline]
+    fn copied(&mut self, cell: Cell, more: u32) {
+        if let Some(number) = cell.as_crowd() {
+            let crowd = &mut self.crowds[number as usize];
+            crowd.names = crowd.names.saturating_add(more);
+        }
+    }
+
+    #[inline]
+    fn dropped(&mut self, cell: Cell, fewer: u32) {
+        if let Some(number) = cell.as_crowd() {
+            let crowd = &mut self.crowds[number as usize];
+            if crowd.names == PINNED {
+                return;
+            }
+            crowd.names = crowd.names.saturating_sub(fewer);
+            if crowd.names == 0 {
+                self.release(number);
+            }
+        }
+    }
+
+    fn pin(&mut self, cell: Cell) {
+        self.copied(cell, PINNED);
+    }
 }
 
 #[cfg(test)]

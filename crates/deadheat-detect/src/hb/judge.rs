@@ -6,9 +6,9 @@ use rustc_hash::FxHashSet;
 
 use super::cell::{Cell, Moment};
 use super::crowd::{Crowds, Member, Sort, pack};
-use super::shadow::Visitor;
 use super::sites::Sites;
 use crate::clock::vector::Clock;
+use crate::shadow::{Keeper, Visitor};
 
 /// The most partners that one access is told with, unless all pairs are wanted.
 const MAX_PARTNERS: usize = 16;
@@ -57,7 +57,7 @@ pub(crate) struct Judge<'a> {
     pub(crate) all_pairs: bool,
 }
 
-impl Visitor for Judge<'_> {
+impl Visitor<Cell> for Judge<'_> {
     fn visit(&mut self, cell: Cell, address: u64, count: u32) -> Cell {
         if self.all_pairs {
             return self.judge(cell, address, count);
@@ -74,7 +74,9 @@ impl Visitor for Judge<'_> {
         };
         if quick { new } else { self.judge(cell, address, count) }
     }
+}
 
+impl Keeper<Cell> for Judge<'_> {
     fn copied(&mut self, cell: Cell, more: u32) {
         self.crowds.copied(cell, more);
     }

@@ -17,8 +17,8 @@ use super::Hb;
 use super::cell::{Cell, Moment};
 use super::crowd::{Member, Sort};
 use super::judge::{Judge, Passing};
-use super::sites::How;
 use super::weave;
+use crate::how::How;
 
 impl Hb {
     /// Takes `turns` turns of a loop of a thread, if none of its accesses races. After `false` some may

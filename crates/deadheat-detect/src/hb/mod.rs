@@ -24,7 +24,6 @@ mod crowd;
 mod judge;
 mod looped;
 mod quick;
-mod shadow;
 mod sites;
 mod weave;
 
@@ -38,13 +37,14 @@ use crate::clock::blocks::{Blocks, Locks, owned};
 use crate::clock::order::Order;
 use crate::clock::threads::Thread;
 use crate::detector::Detector;
+use crate::how::How;
 use crate::registry::Options;
+use crate::shadow::{Shadow, Visitor};
 use cache::{Cache, Label, Table};
-use cell::Moment;
+use cell::{Cell, Moment};
 use crowd::{Crowds, Member, Sort};
 use judge::{Findings, Judge};
-use shadow::{Shadow, Visitor};
-use sites::{How, Site, Sites};
+use sites::{Site, Sites};
 
 /// The least number of sites and crowds made between two sweeps.
 const SWEEP_AT_LEAST: usize = 1 << 16;
@@ -58,7 +58,7 @@ const CELLS_NEAR: usize = 1 << 16;
 pub struct Hb {
     order: Order,
     blocks: Blocks,
-    shadow: Shadow,
+    shadow: Shadow<Cell>,
     sites: Sites,
     crowds: Crowds,
     cache: Cache,

@@ -7,9 +7,10 @@ use super::cache::{Label, Table};
 use super::cell::{Cell, Moment};
 use super::crowd::{Crowds, Sort};
 use super::judge::Passing;
-use super::sites::{How, Site, Sites};
+use super::sites::{Site, Sites};
 use super::{Hb, look_up};
 use crate::clock::threads::Thread;
+use crate::how::How;
 
 impl Hb {
     /// Takes the plain accesses of a thread one after the other, as long as each is the case that

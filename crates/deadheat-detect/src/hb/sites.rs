@@ -7,9 +7,8 @@
 //! Invariant: a site's number is not given to another while a cell, a crowd or a cache names
 //! it; [`Sites::sweep`] is told all that are named.
 
-use deadheat_core::access::{Access, MemoryOrder, Mode, Via};
+use deadheat_core::access::Access;
 use deadheat_core::ids::{PlaceId, StackId, ThreadId};
-use deadheat_core::plain::{Form, Plain};
 use deadheat_core::race::{LockSetId, Side};
 use deadheat_core::rule::Epoch;
 use rustc_hash::FxHashMap;
@@ -17,92 +16,8 @@ use rustc_hash::FxHashMap;
 use super::cache::Label;
 use super::cell::{Moment, NUMBERS};
 use super::weave::Weaves;
-
-/// The largest access whose size and alignment are part of [`How`]; larger ones are ranges.
-const SHORT: u64 = 16;
-
-/// The bit of [`How`] that says that the place is that of a weave.
-const WOVEN: u32 = 1 << 18;
-
-/// How an access was made, packed: mode (bits 0..2), via (2..5), size or 0 for a range (5..10),
-/// 1 + memory order or 0 (10..13), whether it was unaligned (13), then its address modulo 16
-/// (14..18), and whether the place is that of a weave (18).
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) struct How(pub(crate) u32);
-
-impl How {
-    /// How a plain access of 1, 2, 4, 8 or 16 bytes was made: what [`Self::of`] says of it.
-    #[inline(always)]
-    pub(crate) const fn of_power(plain: &Plain) -> Self {
-        let residue = if plain.address & (plain.form.size() - 1) == 0 {
-            0
-        } else {
-            1 << 13 | ((plain.address % SHORT) as u32) << 14
-        };
-        Self(plain.form.bits() | residue)
-    }
-
-    /// How an access was made.
-    pub(crate) fn of(access: &Access) -> Self {
-        let atomic = access.atomic.map_or(0, |order| 1 + order as u32) << 10;
-        let common = access.mode as u32 | (access.via as u32) << 2 | atomic;
-        if access.size > SHORT {
-            return Self(common);
-        }
-        let aligned = access.size.is_power_of_two() && access.address.is_multiple_of(access.size);
-        let place = if aligned { 0 } else { 1 << 13 | ((access.address % SHORT) as u32) << 14 };
-        Self(common | (access.size as u32) << 5 | place)
-    }
-
-    /// How the accesses of a weave were made.
-    pub(crate) const fn woven(form: Form) -> Self {
-        Self(form.bits() | WOVEN)
-    }
-
-    /// Whether the size and the address are kept apart.
-    pub(crate) fn is_range(self) -> bool {
-        self.size() == 0
-    }
-
-    fn is_woven(self) -> bool {
-        self.0 & WOVEN != 0
-    }
-
-    /// Whether it is of 1, 2, 4, 8 or 16 bytes.
-    pub(crate) fn is_power(self) -> bool {
-        self.size().is_power_of_two()
-    }
-
-    fn size(self) -> u64 {
-        u64::from(self.0 >> 5 & 31)
-    }
-
-    /// Reads, writes, or both.
-    pub(crate) fn mode(self) -> Mode {
-        match self.0 & 3 {
-            1 => Mode::Read,
-            2 => Mode::Write,
-            _ => Mode::ReadWrite,
-        }
-    }
-
-    fn via(self) -> Via {
-        Via::from_bits(self.0 >> 2 & 7)
-    }
-
-    fn atomic(self) -> Option<MemoryOrder> {
-        (self.0 >> 10 & 7).checked_sub(1).map(MemoryOrder::from_abi)
-    }
-
-    /// The first byte of the short access that touched `byte`.
-    fn start(self, byte: u64) -> u64 {
-        if self.0 >> 13 & 1 == 0 {
-            return byte & !self.size().saturating_sub(1);
-        }
-        let residue = u64::from(self.0 >> 14 & 15);
-        byte.wrapping_sub(byte.wrapping_sub(residue) % SHORT)
-    }
-}
+use crate::how::How;
+use crate::marks::Marks;
 
 /// A site.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -270,35 +185,11 @@ impl Sites {
     }
 }
 
-/// Which of the numbers below a bound are in use.
-pub(crate) struct Marks {
-    bits: Vec<u64>,
-}
-
-impl Marks {
-    /// Marks for the numbers below `bound`.
-    pub(crate) fn below(bound: usize) -> Self {
-        Self { bits: vec![0; bound.div_ceil(64)] }
-    }
-
-    /// Marks a number; `true` if it was not marked yet.
-    #[inline]
-    pub(crate) fn mark(&mut self, number: u32) -> bool {
-        let word = &mut self.bits[number as usize / 64];
-        let bit = 1 << (number % 64);
-        let fresh = *word & bit == 0;
-        *word |= bit;
-        fresh
-    }
-
-    /// Whether a number is marked.
-    pub(crate) fn has(&self, number: u32) -> bool {
-        self.bits[number as usize / 64] >> (number % 64) & 1 != 0
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use deadheat_core::access::{MemoryOrder, Mode, Via};
+    use deadheat_core::plain::Plain;
+
     use super::*;
 
     fn at(how: How) -> Site {

@@ -116,6 +116,12 @@ fn section(
         side(access, sources, out)?;
     }
     writeln!(out, "</div>")?;
+    if let Some(order) = words::order_here(race) {
+        writeln!(out, "<p>{}</p>", rich(order))?;
+    }
+    if let Some(suggestion) = &race.suggestion {
+        writeln!(out, "<p>{}</p>", rich(&words::suggestion(suggestion)))?;
+    }
     meeting(race, out)?;
     writeln!(out, "<details>\n<summary>Where the threads and the memory come from</summary>")?;
     for row in race.threads.iter().filter(|row| row.created_by.is_some()) {

@@ -7,7 +7,9 @@ pub(crate) mod words;
 
 use std::io::{self, Write};
 
-use annotate_snippets::{Annotation, AnnotationKind, Element, Group, Level, Origin, Renderer, Snippet};
+use annotate_snippets::{
+    Annotation, AnnotationKind, Element, Group, Level, Origin, Patch, Renderer, Snippet,
+};
 
 use crate::format::Style;
 use crate::group::key_frame;
@@ -35,7 +37,7 @@ fn one(report: &Report, style: &Style<'_>, out: &mut dyn Write) -> io::Result<()
     let renderer = if style.color { Renderer::styled() } else { Renderer::plain() }.term_width(WIDTH);
     let sources = (style.sources)(&report.run);
     for race in &report.races {
-        writeln!(out, "{}\n", renderer.render(&[race_group(race, &*sources)]))?;
+        writeln!(out, "{}\n", renderer.render(&race_groups(race, &*sources)))?;
     }
     for finding in &report.findings {
         writeln!(out, "{}\n", renderer.render(&[finding_group(finding)]))?;
@@ -56,7 +58,7 @@ pub(crate) fn on_what(race: &Race) -> String {
 
 /// A race's text without colour.
 pub(crate) fn plain(race: &Race, sources: &dyn Sources) -> String {
-    Renderer::plain().term_width(WIDTH).render(&[race_group(race, sources)])
+    Renderer::plain().term_width(WIDTH).render(&race_groups(race, sources))
 }
 
 /// A finding's text without colour.
@@ -69,6 +71,35 @@ fn level(grade: Grade) -> Level<'static> {
         Grade::Proved | Grade::Observed => Level::ERROR,
         Grade::Predicted | Grade::Suspected => Level::WARNING,
     }
+}
+
+fn race_groups<'a>(race: &'a Race, sources: &dyn Sources) -> Vec<Group<'a>> {
+    [Some(race_group(race, sources)), hold_here(race, sources)].into_iter().flatten().collect()
+}
+
+/// The lines where the suggested lock is to be held; nothing if no such line is known.
+fn hold_here<'a>(race: &'a Race, sources: &dyn Sources) -> Option<Group<'a>> {
+    let suggestion = race.suggestion.as_ref()?;
+    let without = race.accesses.iter().filter(|access| !words::holds(access, suggestion));
+    let mut lines: Vec<Site<'_>> = without.filter_map(site).collect();
+    lines.sort_by_key(|site| (site.file, site.line));
+    lines.dedup_by_key(|site| (site.file, site.line));
+    let patched = |site: &Site<'a>| -> Option<Element<'a>> {
+        let text = sources.text(site.file)?;
+        let line = text.lines().nth((site.line as usize).checked_sub(1)?)?;
+        let start = span(line, 1, None)?.start;
+        let patch = Patch::new(start..start, format!("/* hold {} */ ", suggestion.lock));
+        Some(
+            Snippet::source(line.to_owned())
+                .line_start(site.line as usize)
+                .path(site.file)
+                .patch(patch)
+                .into(),
+        )
+    };
+    let elements: Vec<Element<'a>> = lines.iter().filter_map(patched).collect();
+    let title = format!("hold `{}` here, too", suggestion.lock);
+    (!elements.is_empty()).then(|| Group::with_title(Level::HELP.secondary_title(title)).elements(elements))
 }
 
 fn race_group<'a>(race: &'a Race, sources: &dyn Sources) -> Group<'a> {
@@ -93,6 +124,12 @@ fn race_group<'a>(race: &'a Race, sources: &dyn Sources) -> Group<'a> {
     }
     if let Some(story) = words::story(race) {
         group = group.element(Level::NOTE.message(story));
+    }
+    if let Some(order) = words::order_here(race) {
+        group = group.element(Level::NOTE.message(order));
+    }
+    if let Some(suggestion) = &race.suggestion {
+        group = group.element(Level::NOTE.message(words::suggestion(suggestion)));
     }
     if race.count > 1 || race.by.len() > 1 {
         let times = if race.count == 1 { "once".to_owned() } else { format!("{} times", race.count) };

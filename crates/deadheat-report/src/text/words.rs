@@ -1,7 +1,9 @@
 //! The phrases of the text: what lies at an address, what an access does, what a stack is.
 
 use crate::group::{is_own, key_frame};
-use crate::model::{ASKED, Access, Frame, Location, LockMode, Operation, Race, Run, Step, Thread};
+use crate::model::{
+    ASKED, Access, Frame, Location, Lock, LockMode, Operation, OrderHere, Race, Run, Step, Suggestion, Thread,
+};
 
 /// How many frames of a stack are told.
 pub(crate) const MOST_FRAMES: usize = 6;
@@ -196,6 +198,38 @@ pub(crate) fn story(race: &Race) -> Option<String> {
     let run = race.witness.as_ref()?.get("run").and_then(serde_json::Value::as_u64);
     let within = run.map_or(String::new(), |run| format!(" in re-run {run}"));
     (!lines.is_empty()).then(|| format!("how they met{within}:\n  {}", lines.join("\n  ")))
+}
+
+/// What the order of the run says of the accesses of a suspected race.
+pub(crate) fn order_here(race: &Race) -> Option<&'static str> {
+    Some(match race.order_here? {
+        OrderHere::Unordered => {
+            "no common lock; unordered here: nothing in this run ordered the two accesses"
+        }
+        OrderHere::Locks => {
+            "no common lock; ordered here by locks that passed from one thread to the other: another run may go otherwise"
+        }
+        OrderHere::Other => {
+            "no common lock; ordered here by something that is no lock (a creation, a join, an atomic, a wait): this may be \
+             no race at all"
+        }
+    })
+}
+
+/// How many accesses the suggested lock protects.
+pub(crate) fn suggestion(suggestion: &Suggestion) -> String {
+    let Suggestion { lock, held_at, of, instances, .. } = suggestion;
+    let each = if *instances > 1 { format!(" ({instances} locks, one an object)") } else { String::new() };
+    format!("`{lock}`{each} protects {held_at} of {}", number(*of, "access"))
+}
+
+/// Whether an access holds the suggested lock in a mode that protects it.
+pub(crate) fn holds(access: &Access, suggestion: &Suggestion) -> bool {
+    let protects = |lock: &Lock| {
+        (&lock.id, &lock.name) == (&suggestion.id, &suggestion.lock)
+            && (lock.mode == LockMode::Write || access.op == Operation::Read)
+    };
+    access.locks.iter().any(protects)
 }
 
 /// The thread of an access.

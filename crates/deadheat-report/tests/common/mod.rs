@@ -114,6 +114,7 @@ pub(crate) fn race() -> Race {
         },
         witness: None,
         suggestion: None,
+        order_here: None,
     }
 }
 

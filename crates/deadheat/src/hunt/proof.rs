@@ -185,7 +185,7 @@ impl Teller {
             found.locks.iter().map(lock).collect()
         });
         let race = CoreRace { earlier, later, address, block: None };
-        Kept { race, locks, forgotten: [None; 2], count: 1 }
+        Kept { race, locks, forgotten: [None; 2], count: 1, order: None }
     }
 
     fn side(&mut self, outcome: &Outcome, found: &Found) -> CoreSide {

@@ -8,9 +8,10 @@ use deadheat_core::access::{Access, Via};
 use deadheat_core::event::LockMode;
 use deadheat_core::finding::Finding;
 use deadheat_core::ids::{PlaceId, StackId};
-use deadheat_core::race::{Block, LockSets, Race, RaceSink, Side};
+use deadheat_core::race::{Block, Guards, HeldLock, LockSetId, LockSets, Race, RaceSink, RunOrder, Side};
 
 use super::finding;
+use super::suggest::Protection;
 
 /// How many races are kept: pairs of (place, stack, way of accessing).
 const MOST_KEPT: usize = 1 << 16;
@@ -19,6 +20,9 @@ const MOST_STACKS: u32 = 64;
 
 /// One side of a race as far as two races can differ for a reader: place and way of accessing.
 type Way = (PlaceId, u8, bool, Via);
+
+/// A race as far as two can differ for a reader: by its sides in an order of their own, ways and stacks.
+type Key = ([Way; 2], [StackId; 2]);
 
 /// A race that was kept.
 #[derive(Clone)]
@@ -31,6 +35,8 @@ pub(crate) struct Kept {
     pub(crate) forgotten: [Option<u64>; 2],
     /// How many there were of its kind.
     pub(crate) count: u64,
+    /// Of a suspected race: the least that the order of the run says of one of its kind.
+    pub(crate) order: Option<RunOrder>,
 }
 
 /// A lock that was held at a race.
@@ -49,18 +55,25 @@ pub(crate) struct Held {
 pub(crate) struct Collector {
     kept: Vec<Kept>,
     /// By pair of ways and stacks: the index in `kept`.
-    index: HashMap<([Way; 2], [StackId; 2]), usize>,
+    index: HashMap<Key, usize>,
     /// By pair of ways: how many stacks are kept, and the index of the first.
     ways: HashMap<[Way; 2], (u32, usize)>,
     dropped: u64,
     forgotten: u64,
     findings: Vec<finding::Kept>,
+    /// By the index in `kept`: which locks were held where that is raced for.
+    protections: HashMap<usize, Protection>,
 }
 
 impl Collector {
     /// The races, in the order in which they were found.
     pub(crate) fn kept(&self) -> &[Kept] {
         &self.kept
+    }
+
+    /// Which locks were held at the accesses to what a race is on, by the race's place in [`Self::kept`].
+    pub(crate) fn protection(&self, index: usize) -> Option<&Protection> {
+        self.protections.get(&index)
     }
 
     /// What is wrong and no race, in the order in which it was found.
@@ -87,10 +100,8 @@ impl Collector {
 
     /// Takes a race that was seen `times` times; `rest` makes what is kept of it if it is the first of its kind.
     pub(crate) fn take(&mut self, race: &Race, times: u64, rest: impl FnOnce() -> Kept) {
-        let sides = [&race.earlier, &race.later];
-        let [one, other] = if rank(sides[0]) <= rank(sides[1]) { sides } else { [sides[1], sides[0]] };
-        let ways = [way(one), way(other)];
-        let key = (ways, [one.stack, other.stack]);
+        let key = key(race);
+        let ways = key.0;
         if let Some(&row) = self.index.get(&key) {
             self.kept[row].count += times;
             return;
@@ -116,6 +127,12 @@ impl Collector {
     }
 }
 
+fn key(race: &Race) -> Key {
+    let sides = [&race.earlier, &race.later];
+    let [one, other] = if rank(sides[0]) <= rank(sides[1]) { sides } else { [sides[1], sides[0]] };
+    ([way(one), way(other)], [one.stack, other.stack])
+}
+
 fn way(side: &Side) -> Way {
     let Access { mode, atomic, via, .. } = side.access;
     (side.place, mode as u8, atomic.is_some(), via)
@@ -136,6 +153,20 @@ impl RaceSink for Collector {
         self.forgotten = events;
     }
 
+    fn suspected(&mut self, race: &Race, order: RunOrder, locks: &dyn LockSets) {
+        self.take(race, 1, || once(race, locks));
+        if let Some(&index) = self.index.get(&key(race)) {
+            let least = &mut self.kept[index].order;
+            *least = Some(least.map_or(order, |least| least.min(order)));
+        }
+    }
+
+    fn guards(&mut self, race: &Race, guards: &Guards<'_>, locks: &dyn LockSets) {
+        if let Some(&index) = self.index.get(&key(race)) {
+            self.protections.entry(index).or_default().add(&Protection::of(guards, locks));
+        }
+    }
+
     fn finding(&mut self, finding: &Finding<'_>) {
         self.keep(finding.into());
     }
@@ -143,24 +174,22 @@ impl RaceSink for Collector {
 
 /// A race, seen once.
 pub(super) fn once(race: &Race, locks: &dyn LockSets) -> Kept {
-    let held = |side: &Side| {
-        let of = |held: &deadheat_core::race::HeldLock| Held {
-            lock: held.lock,
-            mode: held.mode,
-            block: locks.block(held.lock),
-        };
-        locks.locks(side.locks).iter().map(of).collect()
-    };
-    Kept { race: *race, locks: [held(&race.earlier), held(&race.later)], forgotten: [None; 2], count: 1 }
+    let held = |side: &Side| held(side.locks, locks);
+    let locks = [held(&race.earlier), held(&race.later)];
+    Kept { race: *race, locks, forgotten: [None; 2], count: 1, order: None }
+}
+
+/// The locks of a set.
+pub(super) fn held(set: LockSetId, locks: &dyn LockSets) -> Vec<Held> {
+    let of = |held: &HeldLock| Held { lock: held.lock, mode: held.mode, block: locks.block(held.lock) };
+    locks.locks(set).iter().map(of).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use deadheat_core::access::Mode;
     use deadheat_core::ids::ThreadId;
-    use deadheat_core::race::{HeldLock, LockSetId};
-
-    use super::*;
 
     struct NoLocks;
 

@@ -60,7 +60,13 @@ fn kept(found: &Found) -> Kept {
         side.locks.iter().map(of).collect()
     };
     let forgotten = |side: &FoundSide| (!side.remembered).then_some(side.clock);
-    Kept { race: found.race, locks: sides.map(held), forgotten: sides.map(forgotten), count: found.times }
+    Kept {
+        race: found.race,
+        locks: sides.map(held),
+        forgotten: sides.map(forgotten),
+        count: found.times,
+        order: None,
+    }
 }
 
 /// How to come by the stacks that are not remembered, if there are such races.

@@ -8,6 +8,7 @@ pub(crate) mod finding;
 mod found;
 pub(crate) mod owner;
 pub(crate) mod resolve;
+mod suggest;
 mod together;
 
 use std::collections::{BTreeSet, HashSet};
@@ -50,7 +51,7 @@ pub(crate) struct Judging {
     /// List every unordered pair of places (more time and memory)
     #[arg(long)]
     all_pairs: bool,
-    /// About how much memory a prediction may take, in MiB: when it is full the beginning of the run is forgotten
+    /// About how much memory an analysis may take that has such a limit, in MiB
     #[arg(long, value_name = "MIB")]
     memory_limit: Option<usize>,
     /// Whether locks that one thread takes in opposite orders are told, too
@@ -183,7 +184,7 @@ impl Choosing {
 }
 
 fn analyses() -> PossibleValuesParser {
-    PossibleValuesParser::new(registry::ANALYSES.iter().map(|row| PossibleValue::new(row.name).help(row.doc)))
+    PossibleValuesParser::new(registry::all().map(|row| PossibleValue::new(row.name).help(row.doc)))
 }
 
 /// The formats, for an option.
@@ -465,10 +466,12 @@ fn resolve(
     resolver.set_owners(owners);
     let mut groups = Groups::default();
     let mut silenced = BTreeSet::new();
+    let mut suspicions = suggest::Suspicions::default();
     for Judged { analysis, found } in judged {
         let (grade, by) = (grade(analysis), vec![analysis.name.to_owned()]);
-        for kept in found.kept() {
+        for (index, kept) in found.kept().iter().enumerate() {
             let id = resolver.id(&kept.race);
+            suspicions.add(&id, kept, found.protection(index));
             // A suppression may speak of any frame, and two races of one id differ in frames.
             if suppressions.rows().is_empty() && groups.again(&id, grade, &by, kept.count) {
                 continue;
@@ -482,6 +485,7 @@ fn resolve(
         }
     }
     silenced.retain(|id| !groups.contains(id));
+    groups.each(|race| suspicions.complete(race, &mut resolver));
     let races = groups.into_races();
     let found = judged.iter().flat_map(|judged| judged.found.findings());
     let mut findings: Vec<Finding> = found.map(|kept| resolver.finding(kept)).collect();

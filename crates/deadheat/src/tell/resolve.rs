@@ -10,10 +10,12 @@ use std::rc::Rc;
 use deadheat_core::access::{Access as CoreAccess, MemoryOrder, Mode, Via};
 use deadheat_core::event::{BlockKind, LockMode as CoreLockMode};
 use deadheat_core::ids::{PlaceId, StackId, ThreadId};
-use deadheat_core::race::{Block, Race as CoreRace, Side};
+use deadheat_core::race::{Block, Race as CoreRace, RunOrder, Side};
 use deadheat_core::wire::descriptor;
 use deadheat_report::group::{is_own, key_frame, race_id};
-use deadheat_report::model::{Access, Frame, Hex, Location, Lock, LockMode, Operation, Race, Thread};
+use deadheat_report::model::{
+    Access, Frame, Hex, Location, Lock, LockMode, Operation, OrderHere, Race, Thread,
+};
 use deadheat_symbol::{DataSymbol, LocalVariable, ModuleKey, Symbolizer};
 use deadheat_trace::Tables;
 use deadheat_trace::tables::{ModuleId, Place};
@@ -105,7 +107,8 @@ impl<'a> Resolver<'a> {
             threads.push(self.thread(later.thread));
         }
         let location = self.location(&kept.race);
-        Race { count: kept.count, accesses, threads, location, ..Race::default() }
+        let order_here = kept.order.map(order_here);
+        Race { count: kept.count, accesses, threads, location, order_here, ..Race::default() }
     }
 
     fn access(&mut self, side: &Side, locks: &[Held]) -> Access {
@@ -398,6 +401,15 @@ pub(crate) fn operation(access: &CoreAccess) -> Operation {
         (_, Mode::Read) => Operation::Read,
         (_, Mode::Write) => Operation::Write,
         (_, Mode::ReadWrite) => Operation::ReadWrite,
+    }
+}
+
+/// What the order of the run says, as reports tell it.
+pub(super) fn order_here(order: RunOrder) -> OrderHere {
+    match order {
+        RunOrder::Unordered => OrderHere::Unordered,
+        RunOrder::ByLocks => OrderHere::Locks,
+        RunOrder::Otherwise => OrderHere::Other,
     }
 }
 

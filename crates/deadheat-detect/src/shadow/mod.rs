@@ -7,9 +7,13 @@
 //! touch one cell for each whole block. Absent blocks that were part of a large range have no
 //! cells at all: their past is kept once, as an interval of `background`.
 //!
+//! What a cell says is for each analysis to choose; it is small and copied freely.
+//!
 //! Invariants: what `background` says counts for absent blocks only. A cell that is copied is
-//! announced, because a crowd whose cells all step together is changed in place; a crowd of the
-//! background is pinned, so that nobody need count its cells.
+//! announced, because what several cells name may be changed in place if they all step together; what a cell of the
+//! background names is pinned, so that nobody need count its cells.
+
+mod visit;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -17,8 +21,8 @@ use std::ops::Range;
 use deadheat_core::plain::Plain;
 use rustc_hash::FxHashMap;
 
-use super::cell::Cell;
-use super::crowd::Crowds;
+use visit::Clear;
+pub(crate) use visit::{Keeper, Past, Visitor};
 
 const BLOCK_LOG2: u32 = 7;
 const BLOCK: u64 = 1 << BLOCK_LOG2;
@@ -102,66 +106,23 @@ impl Layout {
     }
 }
 
-/// What visits cells.
-pub(crate) trait Visitor {
-    /// The new value of `count` cells that follow each other and say the same; the first one's
-    /// first byte is at `address`.
-    fn visit(&mut self, cell: Cell, address: u64, count: u32) -> Cell;
-    /// So many more cells say the same as this one.
-    fn copied(&mut self, cell: Cell, more: u32);
-    /// So many cells that said this are no more.
-    fn dropped(&mut self, cell: Cell, fewer: u32);
-    /// The cell will be copied and dropped without a word.
-    fn pin(&mut self, cell: Cell);
-    /// Whether every visit gives the empty cell.
-    fn only_clears(&self) -> bool {
-        false
-    }
-}
-
-/// Leaves no past.
-struct Clear<'a>(&'a mut Crowds);
-
-impl Visitor for Clear<'_> {
-    fn visit(&mut self, cell: Cell, _: u64, count: u32) -> Cell {
-        self.0.dropped(cell, count);
-        Cell::EMPTY
-    }
-
-    fn copied(&mut self, cell: Cell, more: u32) {
-        self.0.copied(cell, more);
-    }
-
-    fn dropped(&mut self, cell: Cell, fewer: u32) {
-        self.0.dropped(cell, fewer);
-    }
-
-    fn pin(&mut self, cell: Cell) {
-        self.0.pin(cell);
-    }
-
-    fn only_clears(&self) -> bool {
-        true
-    }
-}
-
 /// All cells.
 #[derive(Debug)]
-pub(crate) struct Shadow {
+pub(crate) struct Shadow<C> {
     /// Regions and where their layouts begin.
     recent: Box<[(u64, u32); RECENT]>,
     regions: FxHashMap<u64, u32>,
     /// Blocks by their numbers that are cut, and their layouts.
     near: Box<[(u64, Layout); NEAR]>,
     layouts: Vec<Layout>,
-    wholes: Vec<Cell>,
+    wholes: Vec<C>,
     free_wholes: Vec<u32>,
-    cells: Vec<Cell>,
+    cells: Vec<C>,
     free: [Vec<u32>; COARSEST_LOG2 as usize + 1],
-    background: BTreeMap<u64, (u64, Cell)>,
+    background: BTreeMap<u64, (u64, C)>,
 }
 
-impl Default for Shadow {
+impl<C: Past> Default for Shadow<C> {
     fn default() -> Self {
         Self {
             recent: Box::new([(u64::MAX, 0); RECENT]),
@@ -170,17 +131,17 @@ impl Default for Shadow {
             layouts: Vec::new(),
             wholes: Vec::new(),
             free_wholes: Vec::new(),
-            cells: vec![Cell::EMPTY; LEAD],
+            cells: vec![C::EMPTY; LEAD],
             free: Default::default(),
             background: BTreeMap::new(),
         }
     }
 }
 
-impl Shadow {
+impl<C: Past> Shadow<C> {
     /// The cells of an access of 1, 2, 4, 8 or 16 bytes, if its block is cut at its bounds.
     #[inline(always)]
-    pub(crate) fn cells(&mut self, address: u64, size: u64) -> Option<&mut [Cell]> {
+    pub(crate) fn cells(&mut self, address: u64, size: u64) -> Option<&mut [C]> {
         let layout = self.layout(address)?;
         self.cells.get_mut(layout.cells(address, size)?)
     }
@@ -188,7 +149,7 @@ impl Shadow {
     /// The one cell of an access of 1, 2, 4, 8 or 16 bytes, if its block is near and cut to granules of that size at its
     /// bounds. A part of what [`Self::cells`] gives, in half the instructions.
     #[inline(always)]
-    pub(crate) fn near_cell(&mut self, address: u64, size: u64) -> Option<&mut Cell> {
+    pub(crate) fn near_cell(&mut self, address: u64, size: u64) -> Option<&mut C> {
         let (block, layout) = self.near[(address >> BLOCK_LOG2) as usize % NEAR];
         let log2 = layout.tag().wrapping_sub(1) % u64::BITS;
         if (block ^ address >> BLOCK_LOG2) | (size >> log2 ^ 1) | (address & (size - 1)) != 0 {
@@ -205,7 +166,7 @@ impl Shadow {
         (first, stride): (u64, u64),
         size: u64,
         turns: u32,
-        mut step: impl FnMut(&mut [Cell]) -> bool,
+        mut step: impl FnMut(&mut [C]) -> bool,
     ) -> u32 {
         let mut address = first;
         for turn in 0..turns {
@@ -240,7 +201,7 @@ impl Shadow {
             }
             let sum = cells[..count]
                 .iter()
-                .fold(0, |sum: u64, &cell| sum ^ self.cells.get(cell).map_or(0, |cell| cell.read().bits()));
+                .fold(0, |sum: u64, &cell| sum ^ self.cells.get(cell).map_or(0, |&cell| cell.bits()));
             std::hint::black_box(sum);
         }
     }
@@ -274,7 +235,7 @@ impl Shadow {
     }
 
     /// Visits the cells of the bytes from `start` to `end`, cutting blocks where needed.
-    pub(crate) fn visit(&mut self, start: u64, end: u64, visitor: &mut impl Visitor) {
+    pub(crate) fn visit(&mut self, start: u64, end: u64, visitor: &mut impl Visitor<C>) {
         if self.visit_parts(start, end, visitor) {
             return;
         }
@@ -290,8 +251,8 @@ impl Shadow {
     }
 
     /// The bytes from `start` to `end` get a new life: they have no past.
-    pub(crate) fn clear(&mut self, start: u64, end: u64, crowds: &mut Crowds) {
-        if self.visit_parts(start, end, &mut Clear(crowds)) {
+    pub(crate) fn clear(&mut self, start: u64, end: u64, keeper: &mut impl Keeper<C>) {
+        if self.visit_parts(start, end, &mut Clear(keeper)) {
             return;
         }
         // A background that sticks out stays: blocks at either end take it over first.
@@ -299,7 +260,7 @@ impl Shadow {
         for edge in [start, end] {
             if !self.background.is_empty()
                 && edge % BLOCK != 0
-                && self.background_at(edge & !(BLOCK - 1)) != Cell::EMPTY
+                && self.background_at(edge & !(BLOCK - 1)) != C::EMPTY
             {
                 self.block(edge);
             }
@@ -307,16 +268,12 @@ impl Shadow {
         if first < last && !self.background.is_empty() {
             self.carve_background(first, last);
         }
-        self.visit_existing(start, end, &mut Clear(crowds));
+        self.visit_existing(start, end, &mut Clear(keeper));
     }
 
     /// Visits each cell that stands for a byte, in no order that means anything.
-    pub(crate) fn for_each(&self, mut told: impl FnMut(Cell)) {
-        self.wholes
-            .iter()
-            .chain(&self.cells)
-            .filter(|&&cell| cell != Cell::EMPTY)
-            .for_each(|&cell| told(cell));
+    pub(crate) fn for_each(&self, mut told: impl FnMut(C)) {
+        self.wholes.iter().chain(&self.cells).filter(|&&cell| cell != C::EMPTY).for_each(|&cell| told(cell));
         self.background.values().for_each(|&(_, cell)| told(cell));
     }
 
@@ -327,14 +284,14 @@ impl Shadow {
 
     /// The bytes that the shadow takes.
     pub(crate) fn memory(&self) -> usize {
-        (self.wholes.capacity() + self.cells.capacity()) * size_of::<Cell>()
+        (self.wholes.capacity() + self.cells.capacity()) * size_of::<C>()
             + self.layouts.capacity() * size_of::<Layout>()
     }
 
     /// Visits bytes that are a part of one block or of two, if these are cut at their bounds. `false`, and nothing
     /// visited, otherwise.
     #[inline]
-    fn visit_parts(&mut self, start: u64, end: u64, visitor: &mut impl Visitor) -> bool {
+    fn visit_parts(&mut self, start: u64, end: u64, visitor: &mut impl Visitor<C>) -> bool {
         if end.wrapping_sub(start) >= BLOCK || start >= end {
             return false;
         }
@@ -352,7 +309,7 @@ impl Shadow {
         true
     }
 
-    fn visit_blocks(&mut self, mut start: u64, end: u64, visitor: &mut impl Visitor) {
+    fn visit_blocks(&mut self, mut start: u64, end: u64, visitor: &mut impl Visitor<C>) {
         while start < end {
             if start.is_multiple_of(BLOCK) && end - start >= 2 * BLOCK {
                 let next = self.visit_wholes(start, end & !(BLOCK - 1), visitor);
@@ -370,7 +327,7 @@ impl Shadow {
     }
 
     /// Visits whole blocks of one region as long as one follows the other; gives where they end.
-    fn visit_wholes(&mut self, start: u64, end: u64, visitor: &mut impl Visitor) -> u64 {
+    fn visit_wholes(&mut self, start: u64, end: u64, visitor: &mut impl Visitor<C>) -> u64 {
         let (region, first) = self.recent[recent(start)];
         if region != start >> REGION_LOG2 || visitor.only_clears() {
             return start;
@@ -387,8 +344,8 @@ impl Shadow {
                 _ => {
                     let old = *cell;
                     *cell = visitor.visit(old, at, 1);
-                    // Who names a crowd is counted.
-                    last = (!old.is_crowd() && !cell.is_crowd()).then_some((old, *cell));
+                    // Who is counted must be seen one by one.
+                    last = (!old.is_counted() && !cell.is_counted()).then_some((old, *cell));
                 }
             }
             at += BLOCK;
@@ -397,7 +354,7 @@ impl Shadow {
     }
 
     /// Visits the bytes of a block, which is not absent, from `start` to `stop`.
-    fn visit_block(&mut self, block: usize, start: u64, stop: u64, visitor: &mut impl Visitor) {
+    fn visit_block(&mut self, block: usize, start: u64, stop: u64, visitor: &mut impl Visitor<C>) {
         let whole = stop - start == BLOCK;
         let layout = self.layouts[block];
         if whole && visitor.only_clears() {
@@ -409,7 +366,7 @@ impl Shadow {
                 *cell = visitor.visit(*cell, start, 1);
                 return;
             }
-            if *cell == Cell::EMPTY && visitor.only_clears() {
+            if *cell == C::EMPTY && visitor.only_clears() {
                 return;
             }
         }
@@ -424,7 +381,12 @@ impl Shadow {
     }
 
     /// Visits the cells of a part of a block that is cut at its bounds; says whether they are all alike then.
-    fn visit_cells(&mut self, layout: Layout, (start, stop): (u64, u64), visitor: &mut impl Visitor) -> bool {
+    fn visit_cells(
+        &mut self,
+        layout: Layout,
+        (start, stop): (u64, u64),
+        visitor: &mut impl Visitor<C>,
+    ) -> bool {
         let granule = layout.tag() - 1;
         let from = layout.first_cell() + ((start % BLOCK) >> granule) as usize;
         let count = ((stop - start) >> granule) as usize;
@@ -448,7 +410,7 @@ impl Shadow {
     }
 
     /// Visits the blocks between `start` and `end` that are not absent.
-    fn visit_existing(&mut self, start: u64, end: u64, visitor: &mut impl Visitor) {
+    fn visit_existing(&mut self, start: u64, end: u64, visitor: &mut impl Visitor<C>) {
         if start >= end {
             return;
         }
@@ -470,7 +432,14 @@ impl Shadow {
         }
     }
 
-    fn visit_region(&mut self, region: u64, layouts: u32, start: u64, end: u64, visitor: &mut impl Visitor) {
+    fn visit_region(
+        &mut self,
+        region: u64,
+        layouts: u32,
+        start: u64,
+        end: u64,
+        visitor: &mut impl Visitor<C>,
+    ) {
         let mut at = start.max(region << REGION_LOG2);
         let stop = end.min((region << REGION_LOG2 | ((1 << REGION_LOG2) - 1)).saturating_add(1));
         while at < stop {
@@ -484,32 +453,48 @@ impl Shadow {
     }
 
     /// Visits the background between two block boundaries, making it where there is none.
-    fn visit_background(&mut self, start: u64, end: u64, visitor: &mut impl Visitor) {
+    fn visit_background(&mut self, start: u64, end: u64, visitor: &mut impl Visitor<C>) {
         if start >= end {
             return;
         }
         let old = self.carve_background(start, end);
         let mut at = start;
         for (from, to, cell) in old {
-            if at < from {
-                let new = visitor.visit(Cell::EMPTY, at, 1);
-                self.background.insert(at, (from, new));
-            }
-            let new = visitor.visit(cell, from, 1);
-            self.background.insert(from, (to, new));
+            self.fill_background((at, from), C::EMPTY, visitor);
+            self.fill_background((from, to), cell, visitor);
             at = to;
         }
-        if at < end {
-            let new = visitor.visit(Cell::EMPTY, at, 1);
-            self.background.insert(at, (end, new));
-        }
+        self.fill_background((at, end), C::EMPTY, visitor);
         for (_, (_, cell)) in self.background.range(start..end) {
             visitor.pin(*cell);
         }
     }
 
+    /// Makes background between two block boundaries, unless no block there is absent: it would say nothing of any byte.
+    fn fill_background(&mut self, (start, end): (u64, u64), cell: C, visitor: &mut impl Visitor<C>) {
+        if let Some(absent) = self.first_absent(start, end) {
+            let new = visitor.visit(cell, absent, 1);
+            self.background.insert(start, (end, new));
+        }
+    }
+
+    /// Where the first absent block between two block boundaries begins.
+    fn first_absent(&self, mut start: u64, end: u64) -> Option<u64> {
+        while start < end {
+            let Some(&first) = self.regions.get(&(start >> REGION_LOG2)) else { return Some(start) };
+            let block = block_of(first, start);
+            let rest = BLOCKS - block % BLOCKS;
+            let absent = self.layouts[block..][..rest].iter().position(|&layout| layout == Layout::ABSENT);
+            start += (absent.unwrap_or(rest) as u64) << BLOCK_LOG2;
+            if absent.is_some() {
+                break;
+            }
+        }
+        (start < end).then_some(start)
+    }
+
     /// Takes the background between two block boundaries out; what was there, in order.
-    fn carve_background(&mut self, start: u64, end: u64) -> Vec<(u64, u64, Cell)> {
+    fn carve_background(&mut self, start: u64, end: u64) -> Vec<(u64, u64, C)> {
         let before = self.background.range(..start).next_back().map(|(&from, &(to, _))| (from, to));
         let first = before.filter(|&(_, to)| to > start).map_or(start, |(from, _)| from);
         let inside: Vec<_> =
@@ -528,10 +513,10 @@ impl Shadow {
         taken
     }
 
-    fn background_at(&self, block: u64) -> Cell {
+    fn background_at(&self, block: u64) -> C {
         match self.background.range(..=block).next_back() {
             Some((_, &(end, cell))) if block < end => cell,
-            _ => Cell::EMPTY,
+            _ => C::EMPTY,
         }
     }
 
@@ -588,7 +573,7 @@ impl Shadow {
     }
 
     /// Cuts a block into granules of `1 << log2` bytes.
-    fn cut(&mut self, (block, address): (usize, u64), log2: u32, visitor: &mut impl Visitor) {
+    fn cut(&mut self, (block, address): (usize, u64), log2: u32, visitor: &mut impl Visitor<C>) {
         self.part_from(address);
         let old = self.layouts[block];
         let count = (BLOCK >> log2) as usize;
@@ -597,7 +582,7 @@ impl Shadow {
         let first = new.first_cell();
         match old.granule_log2() {
             None => {
-                let cell = std::mem::take(&mut self.wholes[old.number()]);
+                let cell = std::mem::replace(&mut self.wholes[old.number()], C::EMPTY);
                 self.free_wholes.push(old.number() as u32);
                 visitor.copied(cell, count as u32 - 1);
                 self.cells[first..first + count].fill(cell);
@@ -616,7 +601,7 @@ impl Shadow {
     }
 
     /// A block whose cells are all alike becomes whole.
-    fn make_whole(&mut self, (block, address): (usize, u64), visitor: &mut impl Visitor) {
+    fn make_whole(&mut self, (block, address): (usize, u64), visitor: &mut impl Visitor<C>) {
         self.part_from(address);
         let layout = self.layouts[block];
         let cell = self.cells[layout.first_cell()];
@@ -627,11 +612,11 @@ impl Shadow {
     }
 
     /// A block becomes absent; no background may be there.
-    fn drop_block(&mut self, (block, address): (usize, u64), visitor: &mut impl Visitor) {
+    fn drop_block(&mut self, (block, address): (usize, u64), visitor: &mut impl Visitor<C>) {
         self.part_from(address);
         let layout = std::mem::take(&mut self.layouts[block]);
         if layout.tag() == Layout::WHOLE {
-            visitor.dropped(std::mem::take(&mut self.wholes[layout.number()]), 1);
+            visitor.dropped(std::mem::replace(&mut self.wholes[layout.number()], C::EMPTY), 1);
             self.free_wholes.push(layout.number() as u32);
         }
         if let Some(log2) = layout.granule_log2() {
@@ -643,11 +628,11 @@ impl Shadow {
         self.give_units(layout);
     }
 
-    fn take_whole(&mut self, cell: Cell) -> Layout {
+    fn take_whole(&mut self, cell: C) -> Layout {
         let number = match self.free_wholes.pop() {
             Some(number) => number as usize,
             None => {
-                self.wholes.push(Cell::EMPTY);
+                self.wholes.push(C::EMPTY);
                 self.wholes.len() - 1
             }
         };
@@ -660,14 +645,14 @@ impl Shadow {
             return unit as usize;
         }
         let unit = (self.cells.len() - LEAD) / UNIT;
-        self.cells.resize(self.cells.len() + (BLOCK >> log2) as usize, Cell::EMPTY);
+        self.cells.resize(self.cells.len() + (BLOCK >> log2) as usize, C::EMPTY);
         unit
     }
 
     fn give_units(&mut self, layout: Layout) {
         let Some(log2) = layout.granule_log2() else { return };
         let first = layout.first_cell();
-        self.cells[first..first + (BLOCK >> log2) as usize].fill(Cell::EMPTY);
+        self.cells[first..first + (BLOCK >> log2) as usize].fill(C::EMPTY);
         self.free[log2 as usize].push(layout.number() as u32);
     }
 }
