@@ -7,6 +7,7 @@ use crate::findings::Findings;
 use crate::hb::Hb;
 use crate::lockset::Lockset;
 use crate::lockset::state::Rules;
+use crate::reversal::Reversal;
 use crate::shb::Shb;
 use crate::syncp::SyncPreserving;
 
@@ -62,6 +63,15 @@ pub const ANALYSES: &[Analysis] = &[
                   is told for each access that has one with an earlier access in an order that keeps the order of sections on each lock.",
         evidence: Evidence::Predicted,
         new: |options| Box::new(SyncPreserving::new(options)),
+    },
+    Analysis {
+        name: "sync-reversal",
+        doc: "Prediction: accesses that meet in another order of the events, also of the sections on a lock, with reads seeing their writes",
+        paper: "Shi, Mathur and Pavlogiannis, Optimistic prediction of synchronization-reversal data races (ICSE 2024)",
+        promise: "Each pair that is told comes with a reordering of the run up to both accesses in which locks exclude, \
+                  each read sees its write, and all else that a thread waited for is there.",
+        evidence: Evidence::Predicted,
+        new: |options| Box::new(Reversal::new(options)),
     },
     Analysis {
         name: "shb",

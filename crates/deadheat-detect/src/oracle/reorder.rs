@@ -165,6 +165,10 @@ impl<'a> Reorderings<'a> {
             Op::Wait { object, kind: kind @ (SyncKind::Once | SyncKind::Annotation), woken: true } => {
                 needs.extend(edges.signals_seen(index, object, kind));
             }
+            // It saw that there was nothing left.
+            Op::Wait { object: on, kind: SyncKind::Semaphore, woken: false } => {
+                needs.extend(earlier(&|at| object(&events[at].op) == Some(on)));
+            }
             Op::Leave { barrier } => needs.extend(edges.arrivals_seen(index, barrier)),
             Op::Arrive { barrier, .. } => {
                 // Who arrives in a round does so behind those that the last one who left before saw.
@@ -181,7 +185,10 @@ impl<'a> Reorderings<'a> {
             }
             _ if self.is_access(index) => {
                 needs.extend(earlier(&|at| {
-                    matches!(events[at].op, Op::Alloc { .. }) && self.overlap(at, index)
+                    let common = self.cells(at).filter(|cell| self.cells(index).contains(cell));
+                    let mut bytes = common.map(|cell| self.bounds[cell]);
+                    matches!(events[at].op, Op::Alloc { .. })
+                        && bytes.any(|byte| revives(&events[..=at], byte))
                 }));
             }
             _ => {}

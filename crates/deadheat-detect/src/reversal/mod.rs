@@ -18,6 +18,7 @@
 //! as the set has events, where a section is turned round.
 
 mod closure;
+mod locks;
 mod order;
 mod pairs;
 mod play;
@@ -27,12 +28,22 @@ use deadheat_core::event::Event;
 use deadheat_core::race::RaceSink;
 
 use crate::detector::Detector;
+use crate::registry::Options;
 use crate::run::{Number, Record, Run};
 
 /// The analysis.
 #[derive(Debug, Default)]
 pub struct Reversal {
     record: Record,
+    options: Options,
+}
+
+impl Reversal {
+    /// A fresh analysis.
+    #[must_use]
+    pub fn new(options: Options) -> Self {
+        Self { options, ..Self::default() }
+    }
 }
 
 /// A race that was found.
@@ -55,7 +66,7 @@ impl Detector for Reversal {
 
     fn finish(&mut self, sink: &mut dyn RaceSink) {
         let run: Run = std::mem::take(&mut self.record).into_run();
-        let mut found = pairs::find(&run);
+        let mut found = pairs::find(&run, self.options.all_pairs);
         found.sort_by_key(|race| (race.later, race.earlier));
         tell::tell(&run, &found, sink);
     }

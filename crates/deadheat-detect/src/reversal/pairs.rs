@@ -2,11 +2,13 @@
 
 use deadheat_core::access::Mode;
 use deadheat_core::event::LockMode;
+use deadheat_core::ids::{PlaceId, StackId};
 use deadheat_core::rule::conflicts;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Found;
 use super::closure::{self, Closing};
+use super::locks;
 use super::order::{Order, order};
 use crate::run::{Cell, Number, Run, Use};
 
@@ -19,10 +21,16 @@ struct Group {
     events: Vec<Number>,
 }
 
-/// All races: for each access that races with an earlier one, one with each other thread.
-pub(super) fn find(run: &Run) -> Vec<Found> {
-    let mut search =
-        Search { run, verdicts: FxHashMap::default(), told: FxHashSet::default(), found: Vec::new() };
+/// All races: for each access that races with an earlier one, one with each other thread, or each pair of places.
+pub(super) fn find(run: &Run, all_pairs: bool) -> Vec<Found> {
+    let mut search = Search {
+        run,
+        all_pairs,
+        places: FxHashSet::default(),
+        verdicts: FxHashMap::default(),
+        told: FxHashSet::default(),
+        found: Vec::new(),
+    };
     for cell in &run.cells {
         if !is_protected(run, cell) {
             search.cell(cell);
@@ -39,24 +47,27 @@ fn is_protected(run: &Run, cell: &Cell) -> bool {
     if !accesses().any(|at| at.mode.writes()) || accesses().all(|at| run.place(at.event).0 == thread) {
         return true;
     }
-    let mut common: Vec<u32> = locks(run, first.event).collect();
+    let mut common: Vec<u32> = held(run, first.event).collect();
     for at in accesses() {
         if common.is_empty() {
             break;
         }
-        common.retain(|&lock| locks(run, at.event).any(|other| other == lock));
+        common.retain(|&lock| held(run, at.event).any(|other| other == lock));
     }
     !common.is_empty()
 }
 
 /// The locks that an access is made under for writing.
-fn locks(run: &Run, event: Number) -> impl Iterator<Item = u32> {
+fn held(run: &Run, event: Number) -> impl Iterator<Item = u32> {
     let sections = run.inside(event).iter().map(|&section| &run.sections.all[section as usize]);
     sections.filter(|section| section.mode == LockMode::Write).map(|section| section.lock)
 }
 
 struct Search<'a> {
     run: &'a Run,
+    all_pairs: bool,
+    /// The pairs of places that were found, where all of them are asked for.
+    places: FxHashSet<[(PlaceId, StackId, Mode); 2]>,
     /// By the first accesses of two groups: whether they race.
     verdicts: FxHashMap<[Number; 2], bool>,
     /// The pairs that were found.
@@ -97,6 +108,7 @@ impl Search<'_> {
 
     /// Looks for a race of an access, whose group begins with `first`, with the latest fitting one of another thread.
     fn against(&mut self, cell: &Cell, groups: &[Group], (first, now): (Number, &Use)) {
+        // Behind which moment all is: older ones need no look.
         let mut past = None;
         for group in groups.iter().rev() {
             // Who comes behind one access in every order comes behind all before it, and so behind older moments.
@@ -111,10 +123,28 @@ impl Search<'_> {
             if group.life != now.life || !conflicts(group.mode, group.atomic, now.mode, now.atomic) {
                 continue;
             }
+            if self.all_pairs {
+                for &earlier in &group.events[behind..] {
+                    self.new_places(cell, [earlier, now.event]);
+                }
+                continue;
+            }
             let pair = [candidate, now.event];
             if self.told.contains(&pair) || self.races(cell, [candidate, first], pair) {
                 return;
             }
+        }
+    }
+
+    /// Looks whether a pair races, unless one of its places does.
+    fn new_places(&mut self, cell: &Cell, pair: [Number; 2]) {
+        let mut places = pair.map(|number| {
+            let event = self.run.event(number);
+            (event.place, event.stack, self.run.access(number).map_or(Mode::Write, |access| access.mode))
+        });
+        places.sort_unstable_by_key(|&(place, stack, mode)| (place, stack, mode as u8));
+        if !self.places.contains(&places) && self.races(cell, pair, pair) {
+            self.places.insert(places);
         }
     }
 
@@ -163,5 +193,16 @@ fn judge_closed(run: &Run, pair: [Number; 2], closing: Closing) -> Option<(Vec<u
         return None;
     }
     let order = order(run, &cut)?;
+    if !run.sections.well_formed {
+        let hold = match &order {
+            Order::AsItWas => {
+                locks::exclude(run, (0..run.len() as Number).filter(|&event| run.has(&cut, event)))
+            }
+            Order::Turned(order) => locks::exclude(run, order.iter().copied()),
+        };
+        if !hold {
+            return None;
+        }
+    }
     Some((cut, order))
 }

@@ -80,7 +80,7 @@ struct Builder {
     writers: Vec<Number>,
     /// By cell: which life of the memory it is.
     lives: Vec<u32>,
-    /// By cell: the birth of the block that it is in.
+    /// By cell: the birth of the block that it is in, or the event with which its present life began.
     births: Vec<Number>,
     /// By cell: the ends of blocks since that.
     ends: Vec<Vec<Number>>,
@@ -110,7 +110,7 @@ impl Builder {
         }
         self.begin_lives(number, anew);
         for list in [&mut needs, &mut reads] {
-            list.retain(|&source| self.nodes[source as usize].thread != thread);
+            list.retain(|&source| source < number && self.nodes[source as usize].thread != thread);
             list.sort_unstable();
             list.dedup();
         }
@@ -213,6 +213,7 @@ impl Builder {
         for &(from, to) in anew {
             for cell in self.cell(from) as usize..self.cell(to) as usize {
                 self.lives[cell] = number + 1;
+                self.births[cell] = number;
                 self.cells[cell].lives.push(number);
                 self.writers[cell] = NONE;
             }
@@ -268,7 +269,7 @@ impl Builder {
                 needs.extend(saw);
             }
             Op::Leave { barrier } => {
-                let saw = self.use_object(barrier, thread, number, needs).leave(thread);
+                let saw = self.use_object(barrier, thread, number, needs).leave(thread, number);
                 needs.extend(saw);
             }
             Op::Alloc { address, size, kind } => self.forget_range(address, size, kind, needs),
@@ -308,6 +309,11 @@ impl Builder {
         }
         let section = self.sections.begin(lock, mode, number);
         held.push((lock, 1, section));
+        let others =
+            self.held.iter().enumerate().filter(|&(other, _)| other != row).flat_map(|(_, held)| held);
+        for &(address, _, other) in others {
+            self.sections.well_formed &= address != lock || !self.sections.exclude(section, other);
+        }
         self.enter(row);
         section
     }
@@ -315,7 +321,10 @@ impl Builder {
     /// A thread gives a lock back: the section that ends, if one does.
     fn release(&mut self, row: usize, lock: u64, number: Number) -> Number {
         let held = &mut self.held[row];
-        let Some(at) = held.iter().rposition(|&(address, ..)| address == lock) else { return NONE };
+        let Some(at) = held.iter().rposition(|&(address, ..)| address == lock) else {
+            self.sections.well_formed = false;
+            return NONE;
+        };
         held[at].1 -= 1;
         if held[at].1 > 0 {
             return NONE;

@@ -28,8 +28,8 @@ pub(super) struct Object {
     waits: FxHashMap<u32, u64>,
     /// The rounds of a barrier: who arrived, and with which event. The last one is open.
     rounds: Vec<Vec<(u32, Number)>>,
-    /// The arrivals that somebody saw who left.
-    seen: Vec<Number>,
+    /// By thread: its last arrival in a round that is over, or its last leave.
+    over: BTreeMap<u32, Number>,
 }
 
 impl Objects {
@@ -74,9 +74,12 @@ impl Object {
         self.waits.insert(thread, self.count);
     }
 
-    /// The signals that a wait saw.
+    /// The signals that a wait saw. One on a semaphore that failed saw that all posts were taken: all that came before.
     pub(super) fn end_wait(&mut self, thread: u32, kind: SyncKind, woken: bool) -> Vec<Number> {
         let began = self.waits.remove(&thread);
+        if kind == SyncKind::Semaphore && !woken {
+            return self.uses().collect();
+        }
         let since = match kind {
             SyncKind::Condition | SyncKind::ConditionAll => began,
             SyncKind::Semaphore | SyncKind::Once | SyncKind::Annotation | SyncKind::Everything => Some(0),
@@ -85,27 +88,33 @@ impl Object {
         self.signals.values().filter(|&&(_, count)| count > since).map(|&(number, _)| number).collect()
     }
 
-    /// What an arrival has to come behind.
+    /// What an arrival has to come behind: all arrivals of the rounds that are over, and who left.
     pub(super) fn arrive(&mut self, thread: u32, number: Number, count: u32) -> Vec<Number> {
+        let behind = self.over.values().copied().collect();
         if self.rounds.is_empty() {
             self.rounds.push(Vec::new());
         }
         let last = self.rounds.len() - 1;
         self.rounds[last].push((thread, number));
         if count > 0 && self.rounds[last].len() == count as usize {
-            self.rounds.push(Vec::new());
+            self.end_round();
         }
-        self.seen.clone()
+        behind
     }
 
     /// The arrivals of the round that a thread leaves.
-    pub(super) fn leave(&mut self, thread: u32) -> Vec<Number> {
+    pub(super) fn leave(&mut self, thread: u32, number: Number) -> Vec<Number> {
         let came = |round: &Vec<(u32, Number)>| round.iter().any(|&(who, _)| who == thread);
         let Some(round) = self.rounds.iter().rposition(came) else { return Vec::new() };
         if round + 1 == self.rounds.len() {
-            self.rounds.push(Vec::new());
+            self.end_round();
         }
-        self.seen = self.rounds[round].iter().map(|&(_, number)| number).collect();
-        self.seen.clone()
+        self.over.insert(thread, number);
+        self.rounds[round].iter().map(|&(_, number)| number).collect()
+    }
+
+    fn end_round(&mut self) {
+        self.over.extend(self.rounds.last().into_iter().flatten().copied());
+        self.rounds.push(Vec::new());
     }
 }

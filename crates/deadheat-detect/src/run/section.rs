@@ -29,6 +29,8 @@ pub struct Sections {
     pub all: Vec<Section>,
     /// By lock: its sections.
     pub by_lock: Vec<Vec<u32>>,
+    /// Whether each lock was given back by who held it, and never held by two that exclude each other.
+    pub well_formed: bool,
     /// Sets of sections that a thread was in at a time.
     sets: Vec<Box<[u32]>>,
     known: FxHashMap<Box<[u32]>, u32>,
@@ -42,6 +44,7 @@ impl Default for Sections {
         Self {
             all: Vec::new(),
             by_lock: Vec::new(),
+            well_formed: true,
             sets: vec![empty.clone()],
             known: FxHashMap::from_iter([(empty, 0)]),
             locks: FxHashMap::default(),
