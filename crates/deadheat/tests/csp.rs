@@ -49,8 +49,8 @@ fn the_papers_listing_has_one_race() {
     let folder = folder("csp", "listing");
     fs::write(folder.join("listing.csp"), LISTING).expect("writable");
     let expected = "\
-24: STOP [T= SYSTEM(x): holds
-25: STOP [T= SYSTEM(y): fails
+23: STOP [T= SYSTEM(x): holds
+24: STOP [T= SYSTEM(y): fails
   trace: <race>
   steps: [lock.t2.m] [write.t2.x] [unlock.t2.m] [write.t1.y] [write.t2.y] [race]
 ";
