@@ -6,7 +6,7 @@
 //! a leader's state lists the rules that it then leads, and for each of them the others are asked by one look into a
 //! row of their targets.
 //!
-//! Simple model: try every rule in every state (`tests` below).
+//! Simple model: [`crate::semantics`]; `tests/product.rs` holds the two together.
 
 use crate::compile::{Network, Rule};
 use crate::event::{Action, Seen};

@@ -311,8 +311,9 @@ fn no_text_makes_the_reader_panic() {
         }
         if let Ok(script) = cspm::read(&text) {
             assert_eq!(cspm::read(&script.to_string()).as_ref(), Ok(&script), "{text}");
-            read += usize::from(cspm::model(&script).is_ok());
+            // A recursion without end is refused after a million instances: not too many of those.
+            read += usize::from(seed % 8 == 0 && cspm::model(&script).is_ok());
         }
     }
-    assert!(read > 60, "{read}");
+    assert!(read > 5, "{read}");
 }

@@ -186,42 +186,8 @@ impl<'a> Globals<'a> {
             },
             Kind::Not(inner) => Value::Bool(!self.truth(inner, variables)?),
             Kind::Binary(operator, left, right) => self.binary(expr, *operator, [left, right], variables)?,
-            Kind::Members(members) => {
-                let members = members.iter().map(|member| self.value(member, variables));
-                set_of(expr, members.collect::<Result<Vec<_>, _>>()?)?
-            }
-            Kind::Range(first, last) => {
-                let (first, last) = (self.number(first, variables)?, self.number(last, variables)?);
-                if last.checked_sub(first).is_none_or(|width| width >= MAX_MEMBERS as i64) {
-                    return Err(too_many(expr));
-                }
-                Value::Set((first..=last).map(Value::Number).collect())
-            }
-            Kind::Productions(of) => {
-                let mut events = Vec::new();
-                for start in of {
-                    let value = self.value(start, variables)?;
-                    self.extensions(start, &value, &mut events)?;
-                }
-                set_of(expr, events)?
-            }
-            Kind::SetOf(operator, left, right) => {
-                let (left, right) = (self.set(left, variables)?, self.set(right, variables)?);
-                let has = |set: &[Value], value: &Value| set.binary_search(value).is_ok();
-                let left = left.iter().cloned();
-                let members = match operator {
-                    SetOperator::Union => left.chain(right.iter().cloned()).collect(),
-                    SetOperator::Intersection => left.filter(|value| has(&right, value)).collect(),
-                    SetOperator::Difference => left.filter(|value| !has(&right, value)).collect(),
-                };
-                set_of(expr, members)?
-            }
-            Kind::Events => {
-                let mut events = Vec::new();
-                for channel in 0..self.channels.len() as u32 {
-                    self.extensions(expr, &Value::Channel(channel), &mut events)?;
-                }
-                set_of(expr, events)?
+            Kind::Members(_) | Kind::Range(..) | Kind::Productions(_) | Kind::SetOf(..) | Kind::Events => {
+                self.set_value(expr, variables)?
             }
             Kind::If(condition, then, otherwise) => {
                 let branch = if self.truth(condition, variables)? { then } else { otherwise };
@@ -240,6 +206,50 @@ impl<'a> Globals<'a> {
                 return Err(Error::new(expr.place, "a value, an event or a set", "a process"));
             }
         })
+    }
+
+    /// What a set that is written out means.
+    fn set_value(&mut self, expr: &Expr, variables: &mut Variables) -> Result<Value, Error> {
+        match &expr.kind {
+            Kind::Members(members) => {
+                let members = members.iter().map(|member| self.value(member, variables));
+                set_of(expr, members.collect::<Result<Vec<_>, _>>()?)
+            }
+            Kind::Range(first, last) => {
+                let (first, last) = (self.number(first, variables)?, self.number(last, variables)?);
+                if last.checked_sub(first).is_none_or(|width| width >= MAX_MEMBERS as i64) {
+                    return Err(too_many(expr));
+                }
+                Ok(Value::Set((first..=last).map(Value::Number).collect()))
+            }
+            Kind::Productions(of) => {
+                let mut events = Vec::new();
+                for start in of {
+                    let value = self.value(start, variables)?;
+                    self.extensions(start, &value, &mut events)?;
+                }
+                set_of(expr, events)
+            }
+            Kind::SetOf(operator, left, right) => {
+                let (left, right) = (self.set(left, variables)?, self.set(right, variables)?);
+                let has = |set: &[Value], value: &Value| set.binary_search(value).is_ok();
+                let left = left.iter().cloned();
+                let members = match operator {
+                    SetOperator::Union => left.chain(right.iter().cloned()).collect(),
+                    SetOperator::Intersection => left.filter(|value| has(&right, value)).collect(),
+                    SetOperator::Difference => left.filter(|value| !has(&right, value)).collect(),
+                };
+                set_of(expr, members)
+            }
+            Kind::Events => {
+                let mut events = Vec::new();
+                for channel in 0..self.channels.len() as u32 {
+                    self.extensions(expr, &Value::Channel(channel), &mut events)?;
+                }
+                set_of(expr, events)
+            }
+            _ => Err(Error::new(expr.place, "a set", "something else")),
+        }
     }
 
     fn named(&mut self, expr: &Expr, name: &str, variables: &Variables) -> Result<Value, Error> {
