@@ -19,7 +19,8 @@ const MAX_ARCHITECTURE_LINES: usize = 250;
 const ARROWS: &[(&str, &[&str])] = &[
     ("deadheat-core", &[]),
     ("deadheat-trace", &["deadheat-core"]),
-    ("deadheat-detect", &["deadheat-core"]),
+    ("deadheat-csp", &[]),
+    ("deadheat-detect", &["deadheat-core", "deadheat-csp"]),
     ("deadheat-report", &["deadheat-core"]),
     ("deadheat-symbol", &[]),
     ("deadheat-runtime", &["deadheat-core"]),
@@ -29,6 +30,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "deadheat-core",
             "deadheat-trace",
             "deadheat-detect",
+            "deadheat-csp",
             "deadheat-report",
             "deadheat-symbol",
             "deadheat-runtime",

@@ -49,6 +49,8 @@ pub(crate) enum Command {
     Report(cmd::report::Args),
     /// Look into a trace, or convert it from or to another format
     Trace(cmd::trace::Args),
+    /// Check models that are written in CSP_M
+    Csp(cmd::csp::Args),
     /// Build and hunt a small racy program that is built in
     Demo(cmd::demo::Args),
     /// Check compilers, linker and limits; build and catch a canary race

@@ -11,7 +11,8 @@ use crate::child::End;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Exit {
     /// The code of the program (or compiler, or build) that was run, when deadheat has nothing
-    /// to add; 128 + n if signal n killed it.
+    /// to add; 128 + n if signal n killed it. Commands that compare or check and run no program (`trace agree`,
+    /// `csp check`) end with 1 where the answer is no.
     Program(u8),
     /// 2: the command line cannot be understood.
     Usage,

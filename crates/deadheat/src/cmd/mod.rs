@@ -3,6 +3,7 @@
 pub(crate) mod analyze;
 pub(crate) mod byhand;
 pub(crate) mod cc;
+pub(crate) mod csp;
 pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod drive;
@@ -35,6 +36,7 @@ pub(crate) fn run(command: Command, common: &Common) -> Result<Exit, Failure> {
         Command::Verify(args) => verify::run(&args, common),
         Command::Report(args) => report::run(&args, common),
         Command::Trace(args) => trace::run(&args, common),
+        Command::Csp(args) => csp::run(&args, common),
         Command::Demo(args) => demo::run(args, common),
         Command::Doctor(args) => doctor::run(&args, common),
         Command::Completions(args) => shell::completions(&args),

@@ -1,0 +1,91 @@
+//! How many product states a second, and what a state takes: `cargo run --release -p deadheat-csp --example states
+//! [JOBS]`.
+//!
+//! The models have the form of the witness paper's: threads that interleave, synchronised with mutexes, forks and joins,
+//! beside a pattern that never blocks, all events hidden but `race`; no assertion fails, so that all of the product is
+//! searched.
+
+use std::time::Instant;
+
+use deadheat_csp::cspm;
+use deadheat_csp::{Limits, Verdict, traces};
+
+/// Threads that take mutexes in turns and access variables under one of them.
+fn model(threads: usize, rounds: usize, mutexes: usize) -> String {
+    let name = |prefix: &str, count: usize, between: &str| {
+        (0..count).map(|index| format!("{prefix}{index}")).collect::<Vec<_>>().join(between)
+    };
+    let mut text = format!(
+        "datatype T = {}\ndatatype M = {}\n",
+        name("t", threads + 1, " | "),
+        name("m", mutexes, " | ")
+    );
+    text.push_str("channel lock, unlock : T.M\nchannel read, write, start, end : T\n");
+    text.push_str("channel fork, join : T.T\nchannel race\n");
+    let main = format!("t{threads}");
+    for thread in 0..threads {
+        text.push_str(&format!("THREAD{thread} = start.t{thread} -> "));
+        for round in 0..rounds {
+            let mutex = if round % 2 == 0 { 0 } else { 1 + (thread + round) % (mutexes - 1).max(1) };
+            let access = if round % 2 == 0 { format!("write.t{thread} -> ") } else { String::new() };
+            text.push_str(&format!("lock.t{thread}.m{mutex} -> {access}unlock.t{thread}.m{mutex} -> "));
+        }
+        text.push_str(&format!("end.t{thread} -> STOP\n"));
+    }
+    let forks: String = (0..threads).map(|t| format!("fork.{main}.t{t} -> ")).collect();
+    let joins: String = (0..threads).map(|t| format!("join.{main}.t{t} -> ")).collect();
+    text.push_str(&format!("THREAD{threads} = {forks}{joins}STOP\n"));
+    text.push_str(
+        "FORK(i) = fork?t!i -> start.i -> STOP\nJOIN(i) = end.i -> join?t!i -> STOP\n\
+         MUTEX(i) = lock?t!i -> unlock.t.i -> MUTEX(i)\n",
+    );
+    text.push_str(&format!("WORKERS = diff(T, {{{main}}})\n"));
+    text.push_str("SYNC = {|start, end, fork, join, lock, unlock|}\n");
+    text.push_str(
+        "SYNCS = (||| i:WORKERS @ FORK(i)) ||| (||| i:WORKERS @ JOIN(i)) ||| (||| i:M @ MUTEX(i))\n",
+    );
+    text.push_str(&format!("PROGRAM = ({}) [|SYNC|] SYNCS\n", name("THREAD", threads + 1, " ||| ")));
+    text.push_str(
+        "RW = {read.t0, write.t0, read.t1, write.t1}\n\
+         PATTERN = ERR /\\ ([] x:union(SYNC, RW) @ x -> PATTERN)\n\
+         ERR = (read.t0 -> write.t1 -> race -> STOP) [] (read.t1 -> write.t0 -> race -> STOP)\n\
+         \x20  [] (write.t0 -> read.t1 -> race -> STOP) [] (write.t0 -> write.t1 -> race -> STOP)\n\
+         \x20  [] (write.t1 -> read.t0 -> race -> STOP) [] (write.t1 -> write.t0 -> race -> STOP)\n\
+         assert STOP [T= (PROGRAM [|union(SYNC, RW)|] PATTERN) \\ diff(Events, {race})\n",
+    );
+    text
+}
+
+fn main() {
+    let jobs = std::env::args().nth(1).and_then(|jobs| jobs.parse().ok()).unwrap_or(1);
+    println!("{jobs} jobs");
+    println!("threads rounds mutexes |   states transitions bits bytes/state seconds states/s states/s/job");
+    for (threads, rounds, mutexes) in [(4, 4, 3), (5, 4, 3), (4, 12, 4), (6, 4, 4), (4, 20, 6), (7, 4, 4)] {
+        let script = match cspm::read(&model(threads, rounds, mutexes)) {
+            Ok(script) => script,
+            Err(error) => panic!("{error}"),
+        };
+        let mut model = cspm::model(&script).expect("the model is right");
+        let assertion = model.assertions[0].clone();
+        let limits = Limits { memory: 4 << 30, jobs };
+        let start = Instant::now();
+        let outcome = traces(&mut model.terms, assertion.specification, assertion.implementation, &limits)
+            .expect("the model has a meaning");
+        let seconds = start.elapsed().as_secs_f64();
+        assert!(
+            matches!(outcome.verdict, Verdict::Holds | Verdict::OutOfMemory { .. }),
+            "{:?}",
+            outcome.verdict
+        );
+        let states = outcome.states as f64;
+        println!(
+            "{threads:7} {rounds:6} {mutexes:7} | {:8} {:11} {:4} {:11.1} {seconds:7.3} {:7.2} M {:7.2} M",
+            outcome.states,
+            outcome.transitions,
+            outcome.bits,
+            outcome.bytes as f64 / states,
+            states / seconds / 1e6,
+            states / seconds / 1e6 / jobs as f64,
+        );
+    }
+}

@@ -1,0 +1,123 @@
+//! How a search came to a state: backwards, layer by layer, from the states alone.
+//!
+//! For each rule the moves that end in the state's components give the states before; one that is in the layer
+//! before is on a shortest way. Of several the least is taken, so that the way is the same whatever
+//! order the layers are in. Cost: a step looks at each rule once.
+
+use rustc_hash::FxHashMap;
+
+use crate::compile::Network;
+use crate::event::Action;
+use crate::lts::Move;
+use crate::machine::{Machine, State};
+use crate::refine::Specification;
+use crate::visited::{Shard, hash, shard_of};
+
+/// The way back.
+pub(crate) struct Path<'a, const W: usize> {
+    net: &'a Network,
+    machine: &'a Machine<W>,
+    spec: &'a Specification,
+    shards: &'a [Shard<W>],
+    /// Where each layer starts in each shard; one more than there are layers that were expanded.
+    layers: &'a [Vec<usize>],
+    /// The moves of each system, sorted by label and end.
+    back: Vec<Vec<Move>>,
+    /// The specification's nodes before a node, by what is seen.
+    nodes: FxHashMap<(u32, u32), Vec<u32>>,
+    /// The number of what is seen of each rule.
+    seen: Vec<Option<u32>>,
+}
+
+impl<'a, const W: usize> Path<'a, W> {
+    /// Prepares it.
+    pub(crate) fn new(
+        net: &'a Network,
+        machine: &'a Machine<W>,
+        spec: &'a Specification,
+        shards: &'a [Shard<W>],
+        layers: &'a [Vec<usize>],
+    ) -> Self {
+        let back = net.systems.iter().map(|system| {
+            let mut moves = system.moves.clone();
+            moves.sort_unstable_by_key(|a_move| (a_move.label, a_move.to, a_move.from));
+            moves
+        });
+        let mut nodes: FxHashMap<(u32, u32), Vec<u32>> = FxHashMap::default();
+        for node in 0..spec.nodes() {
+            for &(seen, to) in spec.of(node) {
+                nodes.entry((seen, to)).or_default().push(node);
+            }
+        }
+        let numbers: FxHashMap<_, u32> = machine.seen().iter().copied().zip(0..).collect();
+        let seen = net.rules.iter().map(|rule| rule.action.seen().map(|seen| numbers[&seen])).collect();
+        Path { net, machine, spec, shards, layers, back: back.collect(), nodes, seen }
+    }
+
+    /// The actions from the first state to this one, which is in the last layer, and that of the rule.
+    pub(crate) fn to(&self, state: State<W>, rule: u32) -> Vec<Action> {
+        let mut actions = vec![self.machine.action(rule)];
+        let mut state = state;
+        for layer in (1..self.layers.len() - 1).rev() {
+            // Each state of a layer was reached from the one before: there is a least one.
+            let Some((before, rule)) = self.before(&state, layer - 1) else { break };
+            actions.push(self.machine.action(rule));
+            state = before;
+        }
+        actions.reverse();
+        actions
+    }
+
+    fn before(&self, state: &State<W>, layer: usize) -> Option<(State<W>, u32)> {
+        let mut least: Option<(State<W>, u32)> = None;
+        for rule in 0..self.net.rules.len() as u32 {
+            for before in self.sources(rule, state) {
+                let better = least.is_none_or(|least| (before, rule) < least);
+                if better && self.is_in(&before, layer) {
+                    least = Some((before, rule));
+                }
+            }
+        }
+        least
+    }
+
+    fn is_in(&self, state: &State<W>, layer: usize) -> bool {
+        let shard = shard_of(hash(state), self.shards.len());
+        let found = self.shards[shard].find(state);
+        found.is_some_and(|index| (self.layers[layer][shard]..self.layers[layer + 1][shard]).contains(&index))
+    }
+
+    /// The states, reached or not, from which a rule leads to this one.
+    fn sources(&self, rule: u32, state: &State<W>) -> Vec<State<W>> {
+        let mut found = Vec::new();
+        for (index, &(component, label)) in self.net.rules[rule as usize].moves.iter().enumerate() {
+            let field = self.machine.field(component);
+            let now = field.get(state);
+            let moves = &self.back[self.net.components[component as usize] as usize];
+            let first = moves.partition_point(|a_move| (a_move.label, a_move.to) < (label, now));
+            let ends = moves[first..].iter().take_while(|a_move| (a_move.label, a_move.to) == (label, now));
+            let changed = |before: State<W>, from| {
+                let mut before = before;
+                field.change(&mut before, now, from);
+                before
+            };
+            found = if index == 0 {
+                ends.map(|a_move| changed(*state, a_move.from)).collect()
+            } else {
+                ends.flat_map(|end| found.iter().map(move |&before| changed(before, end.from))).collect()
+            };
+            if found.is_empty() {
+                return found;
+            }
+        }
+        let Some(seen) = self.seen[rule as usize] else { return found };
+        let node = self.spec.field.get(state);
+        let nodes = self.nodes.get(&(seen, node)).map_or(&[][..], Vec::as_slice);
+        let at = |before: &State<W>, from| {
+            let mut before = *before;
+            self.spec.field.change(&mut before, node, from);
+            before
+        };
+        nodes.iter().flat_map(|&from| found.iter().map(move |before| at(before, from))).collect()
+    }
+}
