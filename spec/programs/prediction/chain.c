@@ -1,5 +1,9 @@
 // Three threads hand an order on through two locks, which need not be taken in that order.
 //! told by hb: none
+//! told by sync-preserving: 1
+//! told by sync-reversal: 1
+//! told by shb: none
+//! told by lockset: 1
 #include <pthread.h>
 
 int data, left, right;

@@ -1,5 +1,9 @@
 // Two threads hold different locks of two; the third, which holds both, comes between them.
 //! told by hb: none
+//! told by sync-preserving: 1
+//! told by sync-reversal: 1
+//! told by shb: none
+//! told by lockset: none
 #include <pthread.h>
 
 int x;

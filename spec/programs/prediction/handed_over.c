@@ -1,5 +1,8 @@
 // Who takes a box out of a queue has it for himself; the queue alone is locked.
 //! told by hb: none
+//! told by sync-preserving: none
+//! told by sync-reversal: none
+//! told by shb: none
 #include <pthread.h>
 
 struct box {

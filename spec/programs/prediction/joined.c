@@ -1,5 +1,9 @@
 // What a thread did before it was joined is in order for the joiner, and for nobody else.
 //! told by hb: 2
+//! told by sync-preserving: 1, 2
+//! told by sync-reversal: 1, 2
+//! told by shb: 2
+//! told by lockset: 2
 #include <pthread.h>
 
 int result, line;

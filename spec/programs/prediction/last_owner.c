@@ -1,5 +1,9 @@
 // The last of two owners frees what both have used: the count orders them.
 //! told by hb: none
+//! told by sync-preserving: none
+//! told by sync-reversal: none
+//! told by shb: none
+//! told by lockset: none
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>

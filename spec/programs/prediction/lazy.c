@@ -1,5 +1,9 @@
 // A check without the lock, in front of one with it.
 //! told by hb: none
+//! told by sync-preserving: none
+//! told by sync-reversal: 1
+//! told by shb: none
+//! told by lockset: none
 #include <pthread.h>
 
 int made, object;

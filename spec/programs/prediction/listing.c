@@ -1,12 +1,16 @@
 // A lock that protects another variable orders two accesses by chance.
 //! told by hb: none
+//! told by sync-preserving: 1
+//! told by sync-reversal: 1
+//! told by shb: none
+//! told by lockset: 1
 #include <pthread.h>
 
 int x, y;
 pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
 
 static void *one(void *nothing) {
-    y++; //~ race 1: write
+    y = 1; //~ race 1: write
     pthread_mutex_lock(&m);
     x = 1;
     pthread_mutex_unlock(&m);
@@ -17,7 +21,7 @@ static void *two(void *nothing) {
     pthread_mutex_lock(&m);
     x = 2;
     pthread_mutex_unlock(&m);
-    y++; //~ race 1: write
+    y = 2; //~ race 1: write
     return nothing;
 }
 

@@ -1,5 +1,9 @@
 // What neighbours write in different phases of a barrier is in order.
 //! told by hb: none
+//! told by sync-preserving: none
+//! told by sync-reversal: none
+//! told by shb: none
+//! told by lockset: none
 #include <pthread.h>
 
 int cell, done;

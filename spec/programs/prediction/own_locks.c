@@ -1,5 +1,9 @@
 // Each of two objects has its lock, and both count into one number.
 //! told by hb: none
+//! told by sync-preserving: 1
+//! told by sync-reversal: 1
+//! told by shb: none
+//! told by lockset: none
 #include <pthread.h>
 
 struct object {

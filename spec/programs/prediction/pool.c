@@ -1,5 +1,9 @@
 // Two tasks of a pool share a sum, and only the queue is locked.
 //! told by hb: none
+//! told by sync-preserving: 1
+//! told by sync-reversal: 1
+//! told by shb: none
+//! told by lockset: 1
 #include <pthread.h>
 
 int tasks = 2, sum;

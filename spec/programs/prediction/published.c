@@ -1,5 +1,9 @@
 // What is published by a flag under a lock is in order for who finds the flag set.
 //! told by hb: none
+//! told by sync-preserving: none
+//! told by sync-reversal: none
+//! told by shb: none
+//! told by lockset: none
 #include <pthread.h>
 
 int data, flag, looks;

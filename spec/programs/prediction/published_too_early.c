@@ -1,5 +1,9 @@
 // What is set behind the flag that publishes it is in order only for who comes late.
 //! told by hb: none
+//! told by sync-preserving: 1
+//! told by sync-reversal: 1
+//! told by shb: none
+//! told by lockset: none
 #include <pthread.h>
 
 int data, flag, look;

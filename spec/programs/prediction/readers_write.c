@@ -1,5 +1,9 @@
 // Two who hold a lock for reading write, and one that holds it for writing comes between them.
 //! told by hb: none
+//! told by sync-preserving: 1
+//! told by sync-reversal: 1
+//! told by shb: none
+//! told by lockset: 1
 #include <pthread.h>
 
 int hits, table;

@@ -1,5 +1,9 @@
 // Neighbours write in one phase of a barrier, ordered by a lock of something else.
 //! told by hb: none
+//! told by sync-preserving: 1
+//! told by sync-reversal: 1
+//! told by shb: none
+//! told by lockset: 1
 #include <pthread.h>
 
 int cell, done;

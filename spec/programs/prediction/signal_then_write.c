@@ -1,5 +1,9 @@
 // Who signals and then goes on writing may still write when the waiter is back.
 //! told by hb: none
+//! told by sync-preserving: 1
+//! told by sync-reversal: 1
+//! told by shb: none
+//! told by lockset: none
 #include <pthread.h>
 
 int ready, result, log_line;

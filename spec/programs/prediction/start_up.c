@@ -1,5 +1,9 @@
 // What a thread sets after it has created another is not there for it before, whoever takes the lock first.
 //! told by hb: none
+//! told by sync-preserving: 1
+//! told by sync-reversal: 1
+//! told by shb: none
+//! told by lockset: none
 #include <pthread.h>
 
 int settings, started;

@@ -1,5 +1,9 @@
 // A waiter that finds what it waits for does not wait; the lock alone orders it.
 //! told by hb: none
+//! told by sync-preserving: none
+//! told by sync-reversal: none
+//! told by shb: none
+//! told by lockset: none
 #include <pthread.h>
 
 int full, item, polls;

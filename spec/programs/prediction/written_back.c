@@ -1,5 +1,9 @@
 // What was read under the lock is written back behind it.
 //! told by hb: none
+//! told by sync-preserving: 1
+//! told by sync-reversal: 1
+//! told by shb: none
+//! told by lockset: none
 #include <pthread.h>
 
 int balance = 10, audits;
