@@ -331,7 +331,7 @@ const ONLINE: &[Line] = &[
               python3 ${DEADHEAT_TSAN_RUNNER:-$DEADHEAT_SHARED/tools/tsan_lit.py} --tests $DEADHEAT_TSAN_TESTS --cc \"$d cc\" \
               --cxx \"$d c++\" --shim $DEADHEAT_SHARED/tools/tsan_testonly_shim.c --env DEADHEAT_OPTIONS=format=tsan --deflake 3 \
               --timeout 20 --mode verdict -j 2 -o $OUT/llvm.csv | tee $OUT/llvm.txt && \
-              n() { n=0; for k in \"$@\"; do v=$(sed -n \"s/.*'expects $k': \\([0-9]*\\).*/\\1/p\" $OUT/llvm.txt); \
+              n() { n=0; for k in \"$@\"; do v=$(sed -n \"s|.*'expects $k': \\([0-9]*\\).*|\\1|p\" $OUT/llvm.txt); \
               n=$((n + ${v:-0})); done; } && \
               share() { n \"$2\"; ok=$n; n \"$2\" \"$3\" \"$4\"; [ $n -gt 0 ] && [ $((100 * ok)) -ge $(($1 * n)) ] && \
               echo \"$2: $ok of $n, at least $1 %\"; } && \

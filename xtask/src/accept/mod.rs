@@ -207,7 +207,11 @@ fn tidied(text: &str, scratch: &Path) -> String {
     }
     plain.push_str(rest);
     let tree = root().to_string_lossy().into_owned();
-    plain.replace(&*scratch.to_string_lossy(), "SCRATCH").replace(&tree, "REPO")
+    let plain = plain.replace(&*scratch.to_string_lossy(), "SCRATCH").replace(&tree, "REPO");
+    match std::env::var("HOME") {
+        Ok(home) if home.len() > 1 => plain.replace(&home, "HOME"),
+        _ => plain,
+    }
 }
 
 #[cfg(test)]
