@@ -1,5 +1,4 @@
-// A callback that the loader calls under its lock may call what was never called before, while
-// another thread waits in dlopen for that lock.
+// A callback under the loader's lock may be the first to call a function of the C library.
 //! plugin: parts/counter_ok.c
 #define _GNU_SOURCE
 #include <dlfcn.h>

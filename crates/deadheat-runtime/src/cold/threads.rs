@@ -335,6 +335,8 @@ unsafe extern "C" fn destroyed(value: *mut c_void) {
             internal(|| c::pthread_setspecific(KEY.load(Ordering::Relaxed), value));
             return;
         }
+        // A handler that came between the thread's last event and its leave would find half of its state.
+        let _quiet = sys::Quiet::new();
         if ROBUST.load(Ordering::Relaxed) != 0 {
             let kind = SyncKind::Annotation;
             log::event_of(thread, 0, &Op::Signal { object: owner_death(), kind });
