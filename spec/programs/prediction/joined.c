@@ -3,7 +3,6 @@
 //! told by sync-preserving: 1, 2
 //! told by sync-reversal: 1, 2
 //! told by shb: 2
-//! told by lockset: 2
 #include <pthread.h>
 
 int result, line;
