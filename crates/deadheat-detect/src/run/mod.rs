@@ -80,18 +80,6 @@ impl Record {
         }
     }
 
-    /// How many events it holds.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.events.len()
-    }
-
-    /// Whether it holds none.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.events.is_empty()
-    }
-
     /// The run.
     #[must_use]
     pub fn into_run(self) -> Run {
