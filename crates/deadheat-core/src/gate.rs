@@ -196,8 +196,37 @@ pub mod thread {
 /// A turn: one thread did one thing that synchronises. The lower half is the number of the
 /// thread's record, from 1; 0 is a thread that has none.
 pub mod turn {
+    use crate::event::{Op, SyncKind};
+
     /// Written by the runtime: the turn is over.
     pub const OVER: u64 = 1 << 32;
+
+    /// Whether an event is a turn. Whoever counts a thread's turns in a trace counts them as the runtime does, but for
+    /// locks that were tried in vain, which no trace has.
+    #[must_use]
+    pub const fn is_turn(op: &Op) -> bool {
+        match op {
+            Op::Acquire { .. } | Op::Release { .. } | Op::Fork { .. } | Op::Arrive { .. } => true,
+            Op::Signal { kind, .. } | Op::Wait { kind, .. } => !matches!(kind, SyncKind::Annotation),
+            Op::Access(_)
+            | Op::Request { .. }
+            | Op::Await { .. }
+            | Op::Leave { .. }
+            | Op::Join { .. }
+            | Op::Fence(_)
+            | Op::Begin
+            | Op::End
+            | Op::Branch
+            | Op::Enter
+            | Op::Exit
+            | Op::Alloc { .. }
+            | Op::Free { .. }
+            | Op::Forget { .. }
+            | Op::HiddenBegin
+            | Op::HiddenEnd
+            | Op::Fault { .. } => false,
+        }
+    }
 }
 
 /// In a thread's path: the number stands for a thread whose creation was not seen.

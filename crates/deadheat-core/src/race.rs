@@ -127,6 +127,12 @@ pub trait RaceSink {
         let _ = events;
     }
 
+    /// Takes word that of so many pairs of accesses the analysis could not say whether they race: the memory that it may take
+    /// did not do.
+    fn undecided(&mut self, pairs: u64) {
+        let _ = pairs;
+    }
+
     /// Takes one race whose sides no lock protects, with what the order of the run says of them.
     fn suspected(&mut self, race: &Race, order: RunOrder, locks: &dyn LockSets) {
         let _ = order;
