@@ -151,6 +151,12 @@ impl Groups {
         true
     }
 
+    /// The grade of the race of an id that is told: one of a stronger grade takes its place.
+    #[must_use]
+    pub fn grade(&self, id: &str) -> Option<Grade> {
+        self.index.get(id).map(|&row| self.rows[row].grade)
+    }
+
     /// What becomes of the races that are told, each once.
     pub fn each(&mut self, change: impl FnMut(&mut Race)) {
         self.rows.iter_mut().for_each(change);

@@ -18,6 +18,7 @@ pub mod json;
 pub mod junit;
 pub mod model;
 mod place;
+pub mod reordering;
 pub mod sarif;
 pub mod source;
 pub mod suppress;

@@ -537,6 +537,9 @@ pub struct Coverage {
     pub proved: u64,
     /// Further pairs that met while others were waited for.
     pub beyond: u64,
+    /// By who nominated pairs: how many, and how many of them met.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub nominated: BTreeMap<String, Nominated>,
     /// Pairs that were tried and did not meet.
     pub missed: u64,
     /// The same by the reason: `none`, `quiescent`, `moved`, `lost`, `busy`, `undecided`.
@@ -555,6 +558,16 @@ pub struct Coverage {
     pub diverged: u64,
     /// What was not nominated, by the reason.
     pub dropped: BTreeMap<String, u64>,
+}
+
+/// What came of the pairs that one analysis nominated, alone or with others.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Nominated {
+    /// Pairs.
+    pub pairs: u64,
+    /// Those that met.
+    pub proved: u64,
 }
 
 /// The counts of a report.

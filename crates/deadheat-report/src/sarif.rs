@@ -1,8 +1,9 @@
 //! SARIF 2.1.0: what code scanning services and editors read.
 //!
 //! A result is a race: its place is the later access's, the earlier one's is related, and its code flow has
-//! one thread flow for each of the two, from the thread's outermost call to its access. A result is known over
-//! runs by the race's id. Files below the root are told relative to it, with `/`.
+//! one thread flow for each of the two, from the thread's outermost call to its access. Of a predicted race the operations before that
+//! are told, too, each with its place in the order (`executionOrder`), and those of other threads in flows of their own. A result is
+//! known over runs by the race's id. Files below the root are told relative to it, with `/`.
 
 use std::io::{self, Write};
 
@@ -12,7 +13,8 @@ use crate::format::Style;
 use crate::group::key_frame;
 use crate::model::{Access, Finding, Frame, Location, Race, Report};
 use crate::place::Place;
-use crate::text::{self, words};
+use crate::reordering::Reordering;
+use crate::text::{self, columns, words};
 
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 /// The name of the place that relative files are relative to.
@@ -113,7 +115,7 @@ impl Places<'_, '_> {
             "message": { "text": message },
             "locations": self.places(key_frame(&later.frames)),
             "relatedLocations": related,
-            "codeFlows": [{ "threadFlows": [self.flow(earlier), self.flow(later)] }],
+            "codeFlows": [{ "threadFlows": self.flows(race) }],
             "stacks": [self.stack(later), self.stack(earlier)],
             "occurrenceCount": race.count.max(1),
             "partialFingerprints": { FINGERPRINT: race.id },
@@ -144,6 +146,42 @@ impl Places<'_, '_> {
             }
         }
         result
+    }
+
+    /// How the two threads came to their accesses; of a predicted race also what each thread did before, in the order that
+    /// brings the accesses together.
+    fn flows(&self, race: &Race) -> Vec<Value> {
+        let mut flows: Vec<Value> = race.accesses.iter().map(|access| self.flow(access)).collect();
+        let Some(reordering) = Reordering::of(race) else { return flows };
+        let acts = reordering.operations.as_deref().unwrap_or_default();
+        let acts: Vec<_> = (1_u64..).zip(acts).collect();
+        for (index, thread) in reordering.threads.iter().enumerate() {
+            let own = acts.iter().filter(|(_, act)| act.thread == index && !act.frames.is_empty());
+            let mut steps: Vec<Value> = own
+                .map(|(number, act)| {
+                    json!({
+                        "location": self.said(key_frame(&act.frames), &columns::deed(act, &reordering)),
+                        "nestingLevel": 0,
+                        "executionOrder": number,
+                        "importance": "important",
+                    })
+                })
+                .collect();
+            if let Some(flow) = flows.get_mut(index) {
+                let calls = flow["locations"].as_array_mut().map(std::mem::take).unwrap_or_default();
+                steps.extend(calls);
+                // The accesses come behind all else, side by side.
+                if let Some(access) = steps.last_mut() {
+                    access["executionOrder"] = json!(acts.len() + 1);
+                }
+                flow["locations"] = json!(steps);
+            } else if !steps.is_empty() {
+                flows.push(
+                    json!({ "id": thread, "message": { "text": format!("`{thread}`") }, "locations": steps }),
+                );
+            }
+        }
+        flows
     }
 
     /// How a thread came to its access, from the outermost call on.

@@ -9,11 +9,14 @@ use crate::format::Style;
 use crate::group::key_frame;
 use crate::model::{Access, Finding, Frame, Location, Race, Report};
 use crate::source::Sources;
+use crate::text::columns::{self, Columns, Row};
 use crate::text::{self, words};
 
 const LOOK: &str = include_str!("page.css");
 /// How many lines of source are shown before a place, and behind it.
 const AROUND: usize = 4;
+/// How many rows an order of operations has.
+const MOST_ROWS: usize = 100;
 
 /// Writes reports as one page.
 ///
@@ -123,6 +126,7 @@ fn section(
         writeln!(out, "<p>{}</p>", rich(&words::suggestion(suggestion)))?;
     }
     meeting(race, out)?;
+    columns(race, out)?;
     writeln!(out, "<details>\n<summary>Where the threads and the memory come from</summary>")?;
     for row in race.threads.iter().filter(|row| row.created_by.is_some()) {
         writeln!(out, "<p>{}</p>", rich(&words::who_created(row)))?;
@@ -209,6 +213,48 @@ fn meeting(race: &Race, out: &mut dyn Write) -> io::Result<()> {
         }
     }
     writeln!(out, "</table>")
+}
+
+/// The order that brings the accesses of a predicted race together: a row for each operation, a column for each of the two threads
+/// and one for the others.
+fn columns(race: &Race, out: &mut dyn Write) -> io::Result<()> {
+    let Some(columns) = Columns::of(race, MOST_ROWS, 0).filter(|columns| !columns.rows.is_empty()) else {
+        return match columns::note(race) {
+            Some(note) => writeln!(out, "<p>{}</p>", rich(&note)),
+            None => Ok(()),
+        };
+    };
+    let title = escaped(&columns.title());
+    let Columns { heads, rows, accesses, .. } = columns;
+    let cell = |place: &str, what: &str| {
+        let space = if place.is_empty() { "" } else { " " };
+        format!("<span class=\"quiet\">{}</span>{space}{}", escaped(place), escaped(what))
+    };
+    write!(out, "<table class=\"order\">\n<caption>{title}</caption>\n<tr>")?;
+    heads.iter().try_for_each(|head| write!(out, "<th>{}</th>", rich(head)))?;
+    writeln!(out, "</tr>")?;
+    for row in rows {
+        match row {
+            Row::LeftOut(count) => {
+                let left_out = words::number(count, "operation");
+                writeln!(
+                    out,
+                    "<tr><td class=\"quiet\" colspan=\"{}\">… {left_out} left out</td></tr>",
+                    heads.len()
+                )?;
+            }
+            Row::Does { column, place, what } => {
+                let (before, behind) =
+                    ("<td></td>".repeat(column), "<td></td>".repeat(heads.len() - column - 1));
+                writeln!(out, "<tr>{before}<td class=\"step\">{}</td>{behind}</tr>", cell(&place, &what))?;
+            }
+        }
+    }
+    write!(out, "<tr class=\"race\">")?;
+    for (place, what) in &accesses {
+        write!(out, "<td class=\"step\">{}</td>", cell(place, what))?;
+    }
+    writeln!(out, "{}</tr>\n</table>", "<td></td>".repeat(heads.len() - accesses.len()))
 }
 
 /// A sentence of a meeting's story: ``1.5 ms: `main/1` is held before …``.

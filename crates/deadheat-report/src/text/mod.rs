@@ -1,8 +1,9 @@
 //! Text for people: both places in their source, then what a reader asks next.
 //!
-//! Invariant: a race takes at most about 40 lines: stacks are cut at `main` and after
-//! `MOST_FRAMES` frames (in `words`).
+//! Invariant: a race takes at most about 40 lines, and 20 more for the order that brings a predicted one about: stacks are cut at `main`
+//! and after `MOST_FRAMES` frames (in `words`).
 
+pub(crate) mod columns;
 pub(crate) mod words;
 
 use std::io::{self, Write};
@@ -125,6 +126,9 @@ fn race_group<'a>(race: &'a Race, sources: &dyn Sources) -> Group<'a> {
     if let Some(story) = words::story(race) {
         group = group.element(Level::NOTE.message(story));
     }
+    if let Some(columns) = columns::note(race) {
+        group = group.element(Level::NOTE.message(columns));
+    }
     if let Some(order) = words::order_here(race) {
         group = group.element(Level::NOTE.message(order));
     }
@@ -134,9 +138,13 @@ fn race_group<'a>(race: &'a Race, sources: &dyn Sources) -> Group<'a> {
     if race.count > 1 || race.by.len() > 1 {
         let times = if race.count == 1 { "once".to_owned() } else { format!("{} times", race.count) };
         let by = race.by.join(", ");
-        let seen = if race.grade == Grade::Proved { "met" } else { "seen" };
-        let within = if race.grade == Grade::Proved { "" } else { " in this run" };
-        group = group.element(Level::NOTE.message(format!("{seen} {times}{within}, by {by}")));
+        let note = match race.grade {
+            Grade::Proved => format!("met {times}, nominated by {by}"),
+            Grade::Observed | Grade::Predicted | Grade::Suspected => {
+                format!("seen {times} in this run, by {by}")
+            }
+        };
+        group = group.element(Level::NOTE.message(note));
     }
     group
 }
