@@ -1,6 +1,8 @@
 //! What the tests share: random numbers, random terms, and a brute force of their own over the semantics.
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
+pub(crate) mod texts;
+
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 
 use deadheat_csp::semantics::steps;
