@@ -11,6 +11,7 @@
 
 pub mod clock;
 pub mod conflict;
+pub mod csp;
 pub mod detector;
 pub mod findings;
 pub mod hb;
@@ -23,6 +24,7 @@ pub mod reversal;
 pub mod run;
 mod shadow;
 pub mod shb;
+pub mod shorten;
 pub mod syncp;
 pub mod witness;
 

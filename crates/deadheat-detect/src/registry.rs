@@ -2,6 +2,7 @@
 
 use deadheat_core::race::Evidence;
 
+use crate::csp::{Csp, Form};
 use crate::detector::Detector;
 use crate::findings::Findings;
 use crate::hb::Hb;
@@ -74,6 +75,16 @@ pub const ANALYSES: &[Analysis] = &[
         new: |options| Box::new(Reversal::new(options)),
     },
     Analysis {
+        name: "csp",
+        doc: "Prediction: accesses that meet in any other order of the events in which locks exclude and reads see their writes",
+        paper: "Carril and Tichy, Predicting and witnessing data races using CSP",
+        promise: "Each pair that is told comes with a reordering of the run up to both accesses in which locks exclude, each \
+                  read sees its write, and all else that a thread waited for is there. If the run fits into one window and the search \
+                  into memory, a race is told for each access that has one with an earlier access in any such reordering.",
+        evidence: Evidence::Predicted,
+        new: |options| Box::new(Csp::new(Form::Exact, options)),
+    },
+    Analysis {
         name: "shb",
         doc: "Schedulable happens-before: races of the run that it could have had, also behind the first",
         paper: "Mathur, Kini and Viswanathan, What happens-after the first race? (OOPSLA 2018)",
@@ -106,14 +117,25 @@ pub const ANALYSES: &[Analysis] = &[
 ];
 
 /// Other forms of them, to compare with: they stand in the chapters of those.
-pub const FORMS: &[Analysis] = &[Analysis {
-    name: "lockset=eraser",
-    doc: "The same without joins, without the order at a change of hands, and without forgiving the initialisation of blocks",
-    paper: "Eraser (Savage and others, TOCS 1997)",
-    promise: "None of its races need be one.",
-    evidence: Evidence::Suspected,
-    new: |options| Box::new(Lockset::new(Rules::ERASER, options)),
-}];
+pub const FORMS: &[Analysis] = &[
+    Analysis {
+        name: "csp=paper",
+        doc: "The model as the paper prints it: reads may see anything, so that it tells what data can make impossible",
+        paper: "Carril and Tichy, Predicting and witnessing data races using CSP",
+        promise: "Each pair that is told comes with an order of the events of the run up to both accesses in which locks exclude and \
+                  all else that a thread waited for but values is there.",
+        evidence: Evidence::Suspected,
+        new: |options| Box::new(Csp::new(Form::Paper, options)),
+    },
+    Analysis {
+        name: "lockset=eraser",
+        doc: "The same without joins, without the order at a change of hands, and without forgiving the initialisation of blocks",
+        paper: "Eraser (Savage and others, TOCS 1997)",
+        promise: "None of its races need be one.",
+        evidence: Evidence::Suspected,
+        new: |options| Box::new(Lockset::new(Rules::ERASER, options)),
+    },
+];
 
 /// All analyses, then their other forms.
 pub fn all() -> impl Iterator<Item = &'static Analysis> {

@@ -9,19 +9,20 @@
 //! - locks exclude: nobody takes one that another holds, unless both do so for reading;
 //! - each read sees for each byte the same last write as in the run, or none as there; atomics and the reading half of
 //!   read-modify-writes, too. The end of a block's life is a write;
-//! - what a thread learned from, or waited for, was there: signals while it waited, earlier posts, one-time initialisations,
+//! - what a thread learned from, or waited for, was there: a signal while it waited, a post that nobody took, one-time initialisations,
 //!   announced orders, the arrivals of a barrier's round, and whatever else [`crate::clock::links`] keeps (found again here, by itself);
 //! - memory lives as it did: who accesses a block has it allocated before, and a block's bytes are not
 //!   allocated anew before the end of their former life;
 //! - and then two threads stand before conflicting accesses to a common byte of one life.
 //!
 //! Conservative: of what orders beyond locks and data only orders as in the run are accepted, where
-//! another might do, too (another post to a semaphore, another allocation of the same bytes).
+//! another might do, too (another allocation of the same bytes).
 //!
 //! Cost: time and memory of the order of the run's length, times the ranges that its accesses divide memory into.
 
 mod links;
 mod locks;
+mod waits;
 
 use std::fmt;
 
@@ -34,6 +35,7 @@ use rustc_hash::FxHashMap;
 
 use links::Links;
 use locks::Locks;
+use waits::Waiting;
 
 /// The rule that a witness breaks.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -44,6 +46,8 @@ pub enum Rule {
     Missing(usize),
     /// A lock is taken that another thread holds.
     Exclusion,
+    /// A wait ends that no signal has reached, or for which no post is left.
+    Waits,
     /// A byte is read that was last written by another event than in the run.
     ReadsFrom,
     /// There are not exactly two threads with the wanted next accesses.
@@ -67,6 +71,7 @@ impl fmt::Display for Broken {
             Rule::Count => write!(out, "the events do not add up")?,
             Rule::Missing(needed) => write!(out, "event {needed}, which it needs, has not happened")?,
             Rule::Exclusion => write!(out, "the lock is held by another thread")?,
+            Rule::Waits => write!(out, "nothing has ended the wait")?,
             Rule::ReadsFrom => write!(out, "a byte was written by another event than in the run")?,
             Rule::Accesses => write!(out, "the two threads do not stand before the accesses")?,
             Rule::Conflict => write!(out, "the accesses do not conflict on a byte of one life")?,
@@ -204,6 +209,7 @@ impl<'a> Run<'a> {
         let mut done = vec![false; self.events.len()];
         let mut written: Vec<Option<usize>> = vec![None; self.links.segments()];
         let mut locks = Locks::default();
+        let mut waiting = Waiting::new(&self.links.waits);
         for &event in order {
             let broken = |rule| Broken { rule, event: Some(event) };
             if let Some(&missing) = self.links.all_needs(event).find(|&&needed| !done[needed]) {
@@ -211,6 +217,9 @@ impl<'a> Run<'a> {
             }
             if !locks.step(&self.events[event]) {
                 return Err(broken(Rule::Exclusion));
+            }
+            if !waiting.step(event, &self.events[event]) {
+                return Err(broken(Rule::Waits));
             }
             if self.links.reads[event].iter().any(|&(segment, writer)| written[segment] != writer) {
                 return Err(broken(Rule::ReadsFrom));

@@ -5,7 +5,7 @@ mod support;
 use std::collections::BTreeSet;
 
 use deadheat_core::access::{Access, Mode};
-use deadheat_core::event::{BlockKind, Event, LockMode, Op};
+use deadheat_core::event::{Event, LockMode, Op};
 use deadheat_core::ids::{PlaceId, StackId, ThreadId};
 use deadheat_core::race::{LockSets, Race, RaceSink, Side};
 use deadheat_core::witness::Witness;
@@ -241,14 +241,7 @@ fn schedulable(events: &[Event], run: &Run<'_>) -> Pairs {
 
 /// The earlier ends of sections on locks that an event makes anew.
 fn locks_before_anew(events: &[Event], index: usize) -> Vec<usize> {
-    let anew = |lock: u64| match events[index].op {
-        Op::Forget { object } => object == lock,
-        Op::Alloc { address, size, kind } => {
-            let owned = if address.is_multiple_of(8) { size.div_ceil(8) * 8 } else { size };
-            kind != BlockKind::Benign && (address..address + owned).contains(&lock)
-        }
-        _ => false,
-    };
+    let anew = |lock| naive::makes_anew(&events[index], lock);
     let ends = |&at: &usize| matches!(events[at].op, Op::Release { lock, .. } if anew(lock));
     (0..index).filter(ends).collect()
 }

@@ -159,18 +159,35 @@ fn threads_begin_after_their_creation_and_end_before_they_are_joined() {
 
 #[test]
 fn waits_keep_what_they_learned_from() {
-    for kind in [SyncKind::Semaphore, SyncKind::Once, SyncKind::Annotation] {
+    for kind in [SyncKind::Once, SyncKind::Annotation] {
         let ops = [(0, WRITE_X), (0, post(kind)), (1, wait(kind, true)), (1, WRITE_X)];
         assert_eq!(check(&ops, &[(1, 1)], None), broken(Rule::Missing(1), 2), "{kind:?}");
     }
     let condition = SyncKind::Condition;
     let begins = Op::Await { object: M, kind: condition };
     let ops = [(1, begins), (0, WRITE_X), (0, post(condition)), (1, wait(condition, true)), (1, WRITE_X)];
-    assert_eq!(check(&ops, &[(1, 2)], None), broken(Rule::Missing(2), 3));
+    assert_eq!(check(&ops, &[(1, 2)], None), broken(Rule::Waits, 3));
+    // Any signal that comes while it waits does.
+    let ops = [
+        (1, begins),
+        (0, WRITE_X),
+        (0, post(condition)),
+        (2, post(condition)),
+        (1, wait(condition, true)),
+        (1, WRITE_X),
+    ];
+    assert_eq!(check(&ops, &[(2, 1), (1, 2)], None), Ok((1, 5)));
+    assert_eq!(check(&ops, &[(2, 1), (1, 2)], Some(&[(2, 1), (1, 2)])), broken(Rule::Waits, 4));
     let late = [(1, begins), (0, WRITE_X), (0, post(condition)), (1, wait(condition, false)), (1, WRITE_X)];
     assert_eq!(check(&late, &[(1, 2)], None), Ok((1, 4)));
-    // A semaphore that gave nothing might give something if the wait that took it were not there.
+    // A post that nobody else takes does.
     let semaphore = SyncKind::Semaphore;
+    let ops = [(0, WRITE_X), (0, post(semaphore)), (1, wait(semaphore, true)), (1, WRITE_X)];
+    assert_eq!(check(&ops, &[(1, 1)], None), broken(Rule::Waits, 2));
+    let ops =
+        [(0, WRITE_X), (0, post(semaphore)), (2, post(semaphore)), (1, wait(semaphore, true)), (1, WRITE_X)];
+    assert_eq!(check(&ops, &[(2, 1), (1, 1)], None), Ok((0, 4)));
+    // A semaphore that gave nothing might give something if the wait that took it were not there.
     let ops = [(0, WRITE_X), (0, wait(semaphore, true)), (1, wait(semaphore, false)), (1, WRITE_X)];
     assert_eq!(check(&ops, &[(1, 1)], None), broken(Rule::Missing(1), 2));
     let all = wait(SyncKind::Everything, true);

@@ -5,10 +5,11 @@
 //! does in the reordering what it did in the run:
 //!
 //! - a wait on a semaphore that got nothing keeps all earlier posts and waits, or it might get something;
-//! - who arrives at a barrier keeps the earlier rounds, or it might be counted in one of them;
+//! - who arrives at a barrier keeps the arrivals of the earlier rounds, or it might be counted in one of them;
 //! - who uses an object keeps its last making or destruction, and the birth of the memory in which it lies.
 
 use deadheat_core::event::{Op, SyncKind};
+use deadheat_core::ids::ThreadId;
 use rustc_hash::FxHashMap;
 
 use super::order::Order;
@@ -24,11 +25,12 @@ pub struct Links {
     forgotten: FxHashMap<u64, Moment>,
 }
 
-/// The rounds of a barrier.
+/// The rounds of a barrier. One is over when it is full, or when somebody leaves it.
 #[derive(Debug, Default)]
 struct Rounds {
-    arrived: u32,
-    /// What those know that arrived in the present round.
+    /// Who arrived in the present round.
+    arrived: Vec<ThreadId>,
+    /// What those know that did.
     arriving: Clock,
     /// What those know that arrived in the rounds before it.
     over: Clock,
@@ -104,11 +106,12 @@ impl Links {
     /// A thread arrives at a barrier.
     pub fn arrive(&mut self, order: &mut Order, now: Now, barrier: u64, count: u32) {
         let rounds = self.barriers.entry(barrier).or_default();
+        let thread = order.threads.row(now.row).id;
         let clock = &mut order.threads.row_mut(now.row).clock;
         clock.join(&rounds.over);
         rounds.arriving.join(clock);
-        rounds.arrived += 1;
-        if count > 0 && rounds.arrived >= count {
+        rounds.arrived.push(thread);
+        if count > 0 && rounds.arrived.len() >= count as usize {
             rounds.end();
         }
         order.arrive(now.row, barrier, count);
@@ -117,9 +120,11 @@ impl Links {
     /// A thread leaves a barrier.
     pub fn leave(&mut self, order: &mut Order, now: Now, barrier: u64) {
         order.leave(now.row, barrier);
-        // Where it is not known how many arrive, the first who leaves ends the round.
-        let rounds = self.barriers.entry(barrier).or_default();
-        rounds.over.join(&order.threads.row(now.row).clock);
+        if let Some(rounds) = self.barriers.get_mut(&barrier)
+            && rounds.arrived.contains(&order.threads.row(now.row).id)
+        {
+            rounds.end();
+        }
     }
 }
 
@@ -127,6 +132,6 @@ impl Rounds {
     fn end(&mut self) {
         self.over.join(&self.arriving);
         self.arriving.clear();
-        self.arrived = 0;
+        self.arrived.clear();
     }
 }

@@ -14,6 +14,8 @@
 //! the block, thread-local, read-only. What two accesses share a lock only moves them back: who
 //! is held may let others take another way.
 //!
+//! Pairs that other analyses tell of the same run become targets as well, first of all ([`Conflict::with_told`], `told`).
+//!
 //! Invariants: linear in the trace; an access looks at no more than a fixed number of
 //! representatives for each cell of the shadow that it touches; memory is bounded but for the
 //! tables of classes, locks and blocks, which grow with the distinct ones among them. What these bounds
@@ -28,6 +30,7 @@ mod reps;
 mod select;
 mod shadow;
 mod target;
+mod told;
 
 use deadheat_core::access::{Access, Mode, Via};
 use deadheat_core::event::{BlockKind, Event, Op};
@@ -46,6 +49,7 @@ use shadow::Shadow;
 
 pub use pairs::{FILTER_BITS, PAIRS_MAX};
 pub use target::{Calls, Descriptor, Dropped, Nomination, Rank, Side, Target};
+pub use told::Told;
 
 /// What can be asked of the nomination. A larger number takes more time and memory and loses
 /// less.
@@ -88,6 +92,7 @@ pub struct Conflict {
     classes: Classes,
     shadow: Shadow,
     pairs: Pairs,
+    told: told::Pairs,
     drops: Drops,
     keep_fork_join: bool,
     targets_per_places: usize,
@@ -113,6 +118,13 @@ impl Conflict {
     /// A fresh nomination.
     #[must_use]
     pub fn new(options: Options) -> Self {
+        Self::with_told(options, &[])
+    }
+
+    /// A fresh nomination of a run of which other analyses tell these pairs. They become targets too,
+    /// [`Target::told`] by their indices, if they conflict.
+    #[must_use]
+    pub fn with_told(options: Options, told: &[Told]) -> Self {
         let Options { targets_per_places, choice, per_range, alone, per_place, keep_fork_join } = options;
         Self {
             order: Order::default(),
@@ -121,6 +133,7 @@ impl Conflict {
             classes: Classes::default(),
             shadow: Shadow::new(Limits { per_range, alone, per_place }),
             pairs: Pairs::new(targets_per_places * choice),
+            told: told::Pairs::new(told),
             drops: Drops::default(),
             keep_fork_join,
             targets_per_places,
@@ -130,6 +143,7 @@ impl Conflict {
 
     /// Takes the next event of the merged order.
     pub fn step(&mut self, event: &Event) {
+        self.told.comes(event.thread);
         self.order(event);
         self.at += 1;
     }
@@ -139,6 +153,7 @@ impl Conflict {
     pub fn plain(&mut self, thread: ThreadId, accesses: &[Plain]) {
         let acting = self.acting(thread);
         for plain in accesses {
+            self.told.comes(thread);
             let access = plain.access();
             if is_of_library(access.via) {
                 self.at += 1;
@@ -153,7 +168,7 @@ impl Conflict {
     /// The run is over: its targets, the most likely first.
     #[must_use]
     pub fn finish(self, calls: &dyn Calls) -> Nomination {
-        let Self { order, blocks, classes, shadow, pairs, drops, targets_per_places, .. } = self;
+        let Self { order, blocks, classes, shadow, pairs, told, drops, targets_per_places, .. } = self;
         let mut dropped = Dropped {
             both_atomic: drops.both_atomic.count,
             fork_join: drops.fork_join.count,
@@ -164,7 +179,8 @@ impl Conflict {
         };
         drop(shadow);
         let places = pairs.groups() as u64;
-        let targets = select::targets((&pairs.all, &classes), calls, targets_per_places, &mut dropped);
+        let all = (&pairs.all[..], &told.all[..]);
+        let targets = select::targets(all, (&classes, calls), targets_per_places, &mut dropped);
         Nomination { targets, dropped, pairs: places, locks: order.locks, blocks }
     }
 
@@ -200,8 +216,12 @@ impl Conflict {
         if size == 0 {
             return;
         }
+        let now = Instance { class, at: self.at, ordinal, address, size };
+        if self.told.is_due() {
+            self.told(acting, now);
+        }
         let near_atomics = self.shadow.access(&mut Judge {
-            now: Instance { class, at: self.at, ordinal, address, size },
+            now,
             site: self.classes.entries[class as usize].site,
             thread: acting.thread,
             place,
@@ -221,6 +241,15 @@ impl Conflict {
         if near_atomics && mode.writes() && atomic.is_none() {
             self.order.objects.silence_atomics(address, access.end());
         }
+    }
+
+    /// An access that another analysis told.
+    #[cold]
+    fn told(&mut self, acting: &Acting, instance: Instance) {
+        let thread = self.order.threads.row(acting.row);
+        let now = told::Seen { instance, slot: thread.slot, clock: acting.clock };
+        let ordered = |earlier: &told::Seen| thread.clock.get(earlier.slot) >= earlier.clock;
+        self.told.take(now, ordered, (&self.classes, &self.blocks));
     }
 
     fn order(&mut self, event: &Event) {

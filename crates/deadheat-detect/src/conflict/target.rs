@@ -45,8 +45,7 @@ pub struct Side {
 pub enum Rank {
     /// Nothing ordered them in the watched run.
     Unordered,
-    /// Something ordered them, but they are unordered in a predicted reordering (given by other
-    /// analyses, never by this one).
+    /// Something ordered them, but another analysis tells that they can meet in another order.
     Predicted,
     /// Something ordered them, but no lock that both hold.
     NoCommonLock,
@@ -66,6 +65,10 @@ pub struct Target {
     pub block: Option<Block>,
     /// How likely they are to meet.
     pub rank: Rank,
+    /// Whether the nomination has it by itself: two accesses that conflict and may meet.
+    pub conflicts: bool,
+    /// Which of the pairs that other analyses told it is, by their indices: several may have the same descriptors.
+    pub told: Vec<u32>,
 }
 
 /// What did not become a target. Pairs are pairs of classes (see [`super`]) and each is counted

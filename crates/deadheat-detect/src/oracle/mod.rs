@@ -252,33 +252,39 @@ impl Edges<'_> {
 
     /// The arrivals of the round of a barrier that the thread now leaves.
     fn arrivals_seen(&self, index: usize, on: u64) -> Vec<usize> {
+        let mut rounds = self.rounds(index, on);
+        let mine = rounds.iter().rposition(|round| self.is_in(round, index));
+        mine.map_or(Vec::new(), |mine| rounds.swap_remove(mine))
+    }
+
+    fn is_in(&self, round: &[usize], index: usize) -> bool {
+        round.iter().any(|&arrival| self.events[arrival].thread == self.events[index].thread)
+    }
+
+    /// The arrivals of each round of a barrier before an event; the last one is open.
+    fn rounds(&self, index: usize, on: u64) -> Vec<Vec<usize>> {
         let start = (0..index).rev().find(|&at| self.forgotten(on, at, at + 1)).map_or(0, |at| at + 1);
         let mut rounds: Vec<Vec<usize>> = vec![Vec::new()];
-        for at in start..=index {
-            let event = &self.events[at];
-            let inside =
-                |round: &Vec<usize>| round.iter().any(|&arrival| self.events[arrival].thread == event.thread);
-            match event.op {
+        for at in start..index {
+            let last = rounds.len() - 1;
+            match self.events[at].op {
                 Op::Arrive { barrier, count } if barrier == on => {
-                    let last = rounds.len() - 1;
                     rounds[last].push(at);
                     if count > 0 && rounds[last].len() == count as usize {
                         rounds.push(Vec::new());
                     }
                 }
-                Op::Leave { barrier } if barrier == on => {
-                    let mine = rounds.iter().rposition(inside);
-                    if at == index {
-                        return mine.map_or(Vec::new(), |round| rounds[round].clone());
-                    }
-                    if mine == Some(rounds.len() - 1) {
-                        rounds.push(Vec::new());
-                    }
+                // Where it is not known how many arrive, the first who leaves ends the round.
+                Op::Leave { barrier }
+                    if barrier == on
+                        && rounds.iter().rposition(|round| self.is_in(round, at)) == Some(last) =>
+                {
+                    rounds.push(Vec::new());
                 }
                 _ => {}
             }
         }
-        Vec::new()
+        rounds
     }
 
     /// The events that an atomic read synchronises with, if it or a later fence acquires: the

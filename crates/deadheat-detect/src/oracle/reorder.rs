@@ -11,7 +11,7 @@
 //! What an operation needs: a thread's first event its fork; a join all that the thread did; an acquire a lock that nobody else
 //! holds in a way that excludes it; a wait that was woken a signal that came while it waited, if one did in the run (a
 //! signal may wake several); the wait of a semaphore a post that no wait took (as many were there at the start as the run shows);
-//! a leave all arrivals of its round, and an arrival those of the round before; other waits all signals that
+//! a leave all arrivals of its round, and an arrival those of the rounds before; other waits all signals that
 //! they saw. An object that was made anew, and a byte in a new block, is another one.
 //!
 //! Cost: exponential. States are merged that have done the same, and in which the bytes have the same writers.
@@ -171,24 +171,26 @@ impl<'a> Reorderings<'a> {
             }
             Op::Leave { barrier } => needs.extend(edges.arrivals_seen(index, barrier)),
             Op::Arrive { barrier, .. } => {
-                // Who arrives in a round does so behind those that the last one who left before saw.
-                let left = earlier(&|at| events[at].op == Op::Leave { barrier });
-                needs.extend(left.iter().flat_map(|&at| edges.arrivals_seen(at, barrier)));
+                // Who arrives in a round does so behind those of the rounds before.
+                let mut rounds = edges.rounds(index, barrier);
+                rounds.pop();
+                needs.extend(rounds.into_iter().flatten());
             }
             // A block, and an object, is not there again before it is gone.
             Op::Alloc { .. } => needs.extend(earlier(&|at| match events[at].op {
                 Op::Alloc { .. } | Op::Free { .. } => self.overlap(at, index),
-                _ => object(&events[at].op).is_some_and(|object| begins(&events[index], object).is_some()),
+                op => made_or_used(&op).is_some_and(|object| begins(&events[index], object).is_some()),
             })),
             Op::Forget { object: made } => {
-                needs.extend(earlier(&|at| object(&events[at].op) == Some(made)));
+                needs.extend(earlier(&|at| {
+                    made_or_used(&events[at].op) == Some(made) || begins(&events[at], made).is_some()
+                }));
             }
             _ if self.is_access(index) => {
                 needs.extend(earlier(&|at| {
                     let common = self.cells(at).filter(|cell| self.cells(index).contains(cell));
                     let mut bytes = common.map(|cell| self.bounds[cell]);
-                    matches!(events[at].op, Op::Alloc { .. })
-                        && bytes.any(|byte| revives(&events[..=at], byte))
+                    bytes.any(|byte| begins(&events[at], byte).is_some())
                 }));
             }
             _ => {}
@@ -256,7 +258,9 @@ impl<'a> Reorderings<'a> {
                 Edges { events: self.events }.signals_seen(index, object, kind).is_empty()
                     || self.await_of(index).is_none_or(|began| state.woken.contains(&began))
             }
-            Op::Wait { object, kind: SyncKind::Semaphore, woken: true } => self.has_posts(state, object),
+            Op::Wait { object, kind: SyncKind::Semaphore, woken: true } => {
+                self.has_posts(state, object, index)
+            }
             _ => true,
         };
         if !can {
@@ -322,20 +326,26 @@ impl<'a> Reorderings<'a> {
     }
 
     /// Whether a wait on a semaphore can return.
-    fn has_posts(&self, state: &State, semaphore: u64) -> bool {
+    fn has_posts(&self, state: &State, semaphore: u64, wait: usize) -> bool {
+        // A semaphore that is made anew is another one.
+        let edges = Edges { events: self.events };
+        let made = |&at: &usize| edges.forgotten(semaphore, at, at + 1);
+        let start = (0..wait).rev().find(made).unwrap_or(0);
+        let end = (wait..self.events.len()).find(made).unwrap_or(self.events.len());
         let change = |index: usize| match self.events[index].op {
             Op::Signal { object, kind: SyncKind::Semaphore } if object == semaphore => 1,
             Op::Wait { object, kind: SyncKind::Semaphore, woken: true } if object == semaphore => -1,
             _ => 0,
         };
-        let least = (0..self.events.len())
+        let least = (start..end)
             .scan(0, |count, index| {
                 *count += change(index);
                 Some(*count)
             })
             .fold(0, i64::min);
         let done = self.rows.iter().zip(&state.done).flat_map(|(row, &done)| &row[..done]);
-        done.map(|&index| change(index)).sum::<i64>() - least > 0
+        let here = done.filter(|&index| (start..end).contains(index));
+        here.map(|&index| change(index)).sum::<i64>() - least > 0
     }
 }
 
@@ -356,8 +366,13 @@ const fn is_condition(kind: SyncKind) -> bool {
     matches!(kind, SyncKind::Condition | SyncKind::ConditionAll)
 }
 
+/// The synchronisation object that an event uses or makes.
+const fn made_or_used(op: &Op) -> Option<u64> {
+    if let Op::Forget { object } = *op { Some(object) } else { object(op) }
+}
+
 /// The synchronisation object that an event uses.
-fn object(op: &Op) -> Option<u64> {
+const fn object(op: &Op) -> Option<u64> {
     match *op {
         Op::Acquire { lock, .. } | Op::Release { lock, .. } => Some(lock),
         Op::Signal { object, .. } | Op::Await { object, .. } | Op::Wait { object, .. } => Some(object),

@@ -18,18 +18,16 @@
 //! as the set has events, where a section is turned round.
 
 mod closure;
-mod locks;
 mod order;
 mod pairs;
 mod play;
-mod tell;
 
 use deadheat_core::event::Event;
 use deadheat_core::race::RaceSink;
 
 use crate::detector::Detector;
 use crate::registry::Options;
-use crate::run::{Number, Record, Run};
+use crate::run::{Keeps, Record, Run, told};
 
 /// The analysis.
 #[derive(Debug, Default)]
@@ -46,28 +44,15 @@ impl Reversal {
     }
 }
 
-/// A race that was found.
-#[derive(Debug)]
-struct Found {
-    earlier: Number,
-    later: Number,
-    /// The first byte that both touch.
-    address: u64,
-    /// What is done before them, by thread.
-    cut: Vec<u32>,
-    /// In which order, if not in the run's.
-    order: Option<Vec<Number>>,
-}
-
 impl Detector for Reversal {
     fn step(&mut self, event: &Event, _: &mut dyn RaceSink) {
         self.record.take(event);
     }
 
     fn finish(&mut self, sink: &mut dyn RaceSink) {
-        let run: Run = std::mem::take(&mut self.record).into_run();
+        let run: Run = std::mem::take(&mut self.record).into_run(Keeps::ALL);
         let mut found = pairs::find(&run, self.options.all_pairs);
         found.sort_by_key(|race| (race.later, race.earlier));
-        tell::tell(&run, &found, sink);
+        told::tell(&run, &found, sink);
     }
 }

@@ -6,11 +6,10 @@ use deadheat_core::ids::{PlaceId, StackId};
 use deadheat_core::rule::conflicts;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::Found;
 use super::closure::{self, Closing};
-use super::locks;
 use super::order::{Order, order};
-use crate::run::{Cell, Number, Run, Use};
+use crate::run::told::Found;
+use crate::run::{Cell, Number, Run, Use, locks};
 
 /// Accesses of a cell by one thread, of one sort, between two of its synchronisations.
 struct Group {

@@ -2,18 +2,19 @@
 
 use deadheat_core::access::{Mode, Via};
 use deadheat_core::event::{BlockKind, LockMode, Op, SyncKind};
+use rustc_hash::FxHashMap;
 
 use crate::clock::blocks::owned;
 
 use super::memory::{Cell, Extent, Extents, Use};
 use super::object::{Object, Objects};
 use super::section::Sections;
-use super::{Kept, Node, Number, Record, Run, Threads};
+use super::{Keeps, Kept, Node, Number, Record, Run, Threads};
 
 /// Nobody wrote; nothing is known.
 const NONE: Number = Number::MAX;
 
-pub(super) fn run(record: Record) -> Run {
+pub(super) fn run(record: Record, keeps: Keeps) -> Run {
     let Record { events, threads } = record;
     let (extents, bounds) = extents(&events);
     let width = threads.ids.len();
@@ -33,6 +34,8 @@ pub(super) fn run(record: Record) -> Run {
         objects: Objects::default(),
         sections: Sections::default(),
         sources: Vec::new(),
+        signals: FxHashMap::default(),
+        keeps,
         nodes: Vec::with_capacity(events.len()),
         threads,
         bounds,
@@ -40,9 +43,9 @@ pub(super) fn run(record: Record) -> Run {
     for (kept, (extent, anew)) in events.into_iter().zip(extents) {
         builder.take(kept, extent, &anew);
     }
-    let Builder { nodes, rows, cuts, sources, sections, mut cells, threads, .. } = builder;
+    let Builder { nodes, rows, cuts, sources, signals, sections, mut cells, threads, .. } = builder;
     cells.iter_mut().for_each(|cell| cell.uses.shrink_to_fit());
-    Run { nodes, rows, ids: threads.ids, counts: threads.counts, cuts, sources, sections, cells }
+    Run { nodes, rows, ids: threads.ids, counts: threads.counts, cuts, sources, signals, sections, cells }
 }
 
 type Touched = (Option<Extent>, Vec<(u64, u64)>);
@@ -88,6 +91,8 @@ struct Builder {
     objects: Objects,
     sections: Sections,
     sources: Vec<Number>,
+    signals: FxHashMap<Number, Vec<Number>>,
+    keeps: Keeps,
     nodes: Vec<Node>,
     threads: Threads,
     bounds: Vec<u64>,
@@ -194,7 +199,7 @@ impl Builder {
             if birth {
                 needs.append(&mut self.ends[cell]);
                 self.births[cell] = number;
-            } else if mode.reads() && self.writers[cell] != NONE {
+            } else if self.keeps.writers && mode.reads() && self.writers[cell] != NONE {
                 reads.push(self.writers[cell]);
             }
             if via == Via::Free {
@@ -253,8 +258,8 @@ impl Builder {
                 self.use_object(lock, thread, number, needs);
                 section = self.release(row, lock, number);
             }
-            Op::Signal { object, .. } => {
-                self.use_object(object, thread, number, needs).signal(thread, number)
+            Op::Signal { object, kind } => {
+                self.use_object(object, thread, number, needs).signal(thread, number, kind)
             }
             Op::Await { object, .. } => self.use_object(object, thread, number, needs).begin_wait(thread),
             Op::Wait { kind: SyncKind::Everything, .. } => {
@@ -262,18 +267,25 @@ impl Builder {
             }
             Op::Wait { object, kind, woken } => {
                 let saw = self.use_object(object, thread, number, needs).end_wait(thread, kind, woken);
-                needs.extend(saw);
+                let any = woken
+                    && matches!(kind, SyncKind::Condition | SyncKind::ConditionAll | SyncKind::Semaphore);
+                if any && !self.keeps.signals {
+                    self.signals.insert(number, saw);
+                } else {
+                    needs.extend(saw);
+                }
             }
             Op::Arrive { barrier, count } => {
                 let saw = self.use_object(barrier, thread, number, needs).arrive(thread, number, count);
                 needs.extend(saw);
             }
             Op::Leave { barrier } => {
-                let saw = self.use_object(barrier, thread, number, needs).leave(thread, number);
+                let saw = self.use_object(barrier, thread, number, needs).leave(thread);
                 needs.extend(saw);
             }
             Op::Alloc { address, size, kind } => self.forget_range(address, size, kind, needs),
             Op::Forget { object } => {
+                needs.extend(self.birth_at(object));
                 needs.extend(self.objects.make(object, number));
                 self.sections.forget(object);
             }
@@ -337,12 +349,17 @@ impl Builder {
 
     /// The object at an address, which a thread uses.
     fn use_object(&mut self, at: u64, thread: u32, number: Number, needs: &mut Vec<Number>) -> &mut Object {
-        let cell = self.bounds.partition_point(|&bound| bound <= at).checked_sub(1);
-        let birth = cell.map(|cell| self.births[cell]).filter(|&birth| birth != NONE);
+        let birth = self.birth_at(at);
         let object = self.objects.find(at, birth);
         needs.extend(object.made());
         object.used(thread, number);
         object
+    }
+
+    /// The birth of the block at an address.
+    fn birth_at(&self, at: u64) -> Option<Number> {
+        let cell = self.bounds.partition_point(|&bound| bound <= at).checked_sub(1);
+        cell.map(|cell| self.births[cell]).filter(|&birth| birth != NONE)
     }
 
     /// A thread is in the sections of the locks that it holds.

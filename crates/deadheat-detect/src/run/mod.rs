@@ -14,9 +14,11 @@
 //! Cost: linear in the events, times the threads where an event has others before it than its thread's own.
 
 mod build;
+pub(crate) mod locks;
 mod memory;
 mod object;
 mod section;
+pub(crate) mod told;
 
 use deadheat_core::access::{Access, Mode, Via};
 use deadheat_core::event::{Event, Op};
@@ -51,6 +53,8 @@ struct Threads {
     rows: FxHashMap<ThreadId, u32>,
     /// How many events each had.
     counts: Vec<u64>,
+    /// Whether each has done nothing since it was created.
+    fresh: Vec<bool>,
 }
 
 impl Threads {
@@ -59,6 +63,7 @@ impl Threads {
         *self.rows.entry(id).or_insert_with(|| {
             self.ids.push(id);
             self.counts.push(0);
+            self.fresh.push(true);
             next
         })
     }
@@ -71,20 +76,48 @@ impl Record {
         let count = &mut self.threads.counts[row as usize];
         let nth = *count;
         *count += 1;
+        // Each thread has an event, for who joins it, and one that waits for its creation.
+        let first = std::mem::replace(&mut self.threads.fresh[row as usize], false);
         if let Op::Fork { child } | Op::Join { child } = event.op {
-            self.threads.row(child);
+            let child = self.threads.row(child);
+            self.threads.fresh[child as usize] |= matches!(event.op, Op::Fork { .. });
         }
-        // Each thread has an event, for who joins it.
-        if nth == 0 || matters(&event.op) {
+        if first || matters(&event.op) {
             self.events.push(Kept { event: *event, nth });
         }
     }
 
+    /// How many events it holds.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.events.len()
+    }
+
+    /// Whether it holds none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.events.is_empty()
+    }
+
     /// The run.
     #[must_use]
-    pub fn into_run(self) -> Run {
-        build::run(self)
+    pub fn into_run(self, keeps: Keeps) -> Run {
+        build::run(self, keeps)
     }
+}
+
+/// What of a run has to come before an event in every order, besides what always has to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Keeps {
+    /// The writes that it reads.
+    pub writers: bool,
+    /// Of a wait on a condition variable or semaphore all signals that it saw, though one may do; else [`Run::signals`] has them.
+    pub signals: bool,
+}
+
+impl Keeps {
+    /// Both.
+    pub const ALL: Self = Self { writers: true, signals: true };
 }
 
 /// Whether an event has a part in what orders are possible.
@@ -130,6 +163,8 @@ pub struct Run {
     cuts: Vec<u32>,
     /// Events that come before an event, besides the one before it in its thread: see [`Node::sources`].
     sources: Vec<Number>,
+    /// By wait: the signals that it saw, if they are not among its sources.
+    signals: FxHashMap<Number, Vec<Number>>,
     /// The sections of each lock.
     pub sections: Sections,
     /// Stretches of memory.
@@ -237,6 +272,26 @@ impl Run {
     pub fn sources(&self, number: Number) -> &[Number] {
         let [from, _, to] = self.nodes[number as usize].sources;
         &self.sources[from as usize..to as usize]
+    }
+
+    /// The events without which one cannot come, besides those of its thread and the writes that it reads.
+    #[must_use]
+    pub fn needs(&self, number: Number) -> &[Number] {
+        let [from, reads, _] = self.nodes[number as usize].sources;
+        &self.sources[from as usize..reads as usize]
+    }
+
+    /// The signals that a wait saw, where the run was made without [`Keeps::signals`].
+    #[must_use]
+    pub fn signals(&self, number: Number) -> &[Number] {
+        self.signals.get(&number).map_or(&[], Vec::as_slice)
+    }
+
+    /// The events whose values it reads.
+    #[must_use]
+    pub fn writers(&self, number: Number) -> &[Number] {
+        let [_, reads, to] = self.nodes[number as usize].sources;
+        &self.sources[reads as usize..to as usize]
     }
 
     /// The cells that an event touches: its bytes.

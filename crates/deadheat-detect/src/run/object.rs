@@ -20,16 +20,38 @@ pub(super) struct Object {
     made: Option<Number>,
     /// By thread: its last use.
     users: FxHashMap<u32, Number>,
-    /// By thread: its last signal, and how many signals there were with that.
-    signals: BTreeMap<u32, (Number, u64)>,
+    /// By sort and thread: its last signal, and how many signals there were with that.
+    signals: BTreeMap<(Sort, u32), (Number, u64)>,
     /// How many signals there were.
     count: u64,
     /// By thread that waits: how many there were when it began to.
     waits: FxHashMap<u32, u64>,
     /// The rounds of a barrier: who arrived, and with which event. The last one is open.
     rounds: Vec<Vec<(u32, Number)>>,
-    /// By thread: its last arrival in a round that is over, or its last leave.
+    /// By thread: its last arrival in a round that is over.
     over: BTreeMap<u32, Number>,
+}
+
+/// What signals and waits have to do with each other.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Sort {
+    Condition,
+    Semaphore,
+    Once,
+    Annotation,
+    Everything,
+}
+
+impl Sort {
+    const fn of(kind: SyncKind) -> Self {
+        match kind {
+            SyncKind::Condition | SyncKind::ConditionAll => Self::Condition,
+            SyncKind::Semaphore => Self::Semaphore,
+            SyncKind::Once => Self::Once,
+            SyncKind::Annotation => Self::Annotation,
+            SyncKind::Everything => Self::Everything,
+        }
+    }
 }
 
 impl Objects {
@@ -65,9 +87,9 @@ impl Object {
         self.users.insert(thread, number);
     }
 
-    pub(super) fn signal(&mut self, thread: u32, number: Number) {
+    pub(super) fn signal(&mut self, thread: u32, number: Number, kind: SyncKind) {
         self.count += 1;
-        self.signals.insert(thread, (number, self.count));
+        self.signals.insert((Sort::of(kind), thread), (number, self.count));
     }
 
     pub(super) fn begin_wait(&mut self, thread: u32) {
@@ -80,15 +102,17 @@ impl Object {
         if kind == SyncKind::Semaphore && !woken {
             return self.uses().collect();
         }
-        let since = match kind {
-            SyncKind::Condition | SyncKind::ConditionAll => began,
-            SyncKind::Semaphore | SyncKind::Once | SyncKind::Annotation | SyncKind::Everything => Some(0),
+        let sort = Sort::of(kind);
+        let since = match sort {
+            Sort::Condition => began,
+            Sort::Semaphore | Sort::Once | Sort::Annotation | Sort::Everything => Some(0),
         };
         let Some(since) = since.filter(|_| woken) else { return Vec::new() };
-        self.signals.values().filter(|&&(_, count)| count > since).map(|&(number, _)| number).collect()
+        let of_sort = self.signals.range((sort, 0)..=(sort, u32::MAX));
+        of_sort.filter(|(_, (_, count))| *count > since).map(|(_, &(number, _))| number).collect()
     }
 
-    /// What an arrival has to come behind: all arrivals of the rounds that are over, and who left.
+    /// What an arrival has to come behind: all arrivals of the rounds that are over.
     pub(super) fn arrive(&mut self, thread: u32, number: Number, count: u32) -> Vec<Number> {
         let behind = self.over.values().copied().collect();
         if self.rounds.is_empty() {
@@ -103,13 +127,12 @@ impl Object {
     }
 
     /// The arrivals of the round that a thread leaves.
-    pub(super) fn leave(&mut self, thread: u32, number: Number) -> Vec<Number> {
+    pub(super) fn leave(&mut self, thread: u32) -> Vec<Number> {
         let came = |round: &Vec<(u32, Number)>| round.iter().any(|&(who, _)| who == thread);
         let Some(round) = self.rounds.iter().rposition(came) else { return Vec::new() };
         if round + 1 == self.rounds.len() {
             self.end_round();
         }
-        self.over.insert(thread, number);
         self.rounds[round].iter().map(|&(_, number)| number).collect()
     }
 

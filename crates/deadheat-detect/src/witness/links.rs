@@ -12,7 +12,10 @@ use deadheat_core::ids::ThreadId;
 use rustc_hash::FxHashMap;
 
 use memory::Memory;
+pub(super) use memory::owned;
 use objects::Objects;
+
+use super::waits::Waits;
 
 /// What the events of a run need.
 #[derive(Debug)]
@@ -26,6 +29,8 @@ pub(crate) struct Links {
     /// For each event the access that it makes.
     pub(crate) accesses: Vec<Option<Access>>,
     memory: Memory,
+    /// What its waits need.
+    pub(crate) waits: Waits,
 }
 
 impl Links {
@@ -34,11 +39,14 @@ impl Links {
         let mut memory = Memory::new(events);
         let mut objects = Objects::default();
         let mut threads = Threads::default();
+        let mut waits = Waits::new(events);
         let (mut all_needs, mut begins, mut reads, mut accesses) = (vec![], vec![], vec![], vec![]);
         for (index, event) in events.iter().enumerate() {
             begins.push(threads.enter(index, event.thread));
             let mut needs = threads.needs(index, event);
-            objects.step(index, event, &mut needs);
+            if objects.step(index, event, &mut needs) {
+                waits.reached.insert(index);
+            }
             let step = memory.step(index, event, &mut needs);
             needs.sort_unstable();
             needs.dedup();
@@ -46,7 +54,7 @@ impl Links {
             reads.push(step.reads);
             accesses.push(step.access);
         }
-        Self { needs: all_needs, begins, reads, accesses, memory }
+        Self { needs: all_needs, begins, reads, accesses, memory, waits }
     }
 
     /// All that an event needs but those of its thread and the writers of what it reads.

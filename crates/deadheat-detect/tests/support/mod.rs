@@ -8,6 +8,7 @@ pub(crate) mod random;
 pub(crate) mod short;
 pub(crate) mod statement1;
 pub(crate) mod std_format;
+pub(crate) mod told;
 
 /// Whether the acceptance run at full count is wanted.
 pub(crate) fn full() -> bool {

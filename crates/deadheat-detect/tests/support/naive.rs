@@ -1,6 +1,6 @@
 //! Sync-preserving races straight from the definition: sets of events, closed by looking at all of them again and again.
 
-use deadheat_core::event::{Event, LockMode, Op};
+use deadheat_core::event::{BlockKind, Event, LockMode, Op, SyncKind};
 use deadheat_detect::witness::Run;
 
 /// A section: where it begins, where it ends if it does, on which lock and how.
@@ -48,6 +48,7 @@ fn close(events: &[Event], run: &Run<'_>, sections: &[Section], set: &mut [bool]
             }
             let before = (0..event).rev().find(|&at| events[at].thread == events[event].thread);
             let needed = before.into_iter().chain(run.needs(event)).chain(run.writers(event));
+            let needed = needed.chain(signals(events, event));
             needed.for_each(|event| set[event] = true);
         }
         for one in sections.iter().filter(|one| set[one.acquire]).collect::<Vec<_>>() {
@@ -66,6 +67,43 @@ fn close(events: &[Event], run: &Run<'_>, sections: &[Section], set: &mut [bool]
         if set.iter().filter(|inside| **inside).count() == size {
             return true;
         }
+    }
+}
+
+/// The signals that a wait on a condition variable or a semaphore has seen.
+fn signals(events: &[Event], wait: usize) -> Vec<usize> {
+    let Op::Wait { object, kind, woken: true } = events[wait].op else { return Vec::new() };
+    let last = |test: &dyn Fn(&Event) -> bool| (0..wait).rev().find(|&at| test(&events[at]));
+    let born = last(&|event| makes_anew(event, object)).unwrap_or(0);
+    let began = match kind {
+        SyncKind::Semaphore => Some(born),
+        SyncKind::Condition | SyncKind::ConditionAll => {
+            let mine =
+                |op| matches!(op, Op::Await { object: on, .. } | Op::Wait { object: on, .. } if on == object);
+            last(&|event| event.thread == events[wait].thread && mine(event.op))
+                .filter(|&at| matches!(events[at].op, Op::Await { .. }))
+        }
+        SyncKind::Once | SyncKind::Annotation | SyncKind::Everything => None,
+    };
+    let condition = |kind| matches!(kind, SyncKind::Condition | SyncKind::ConditionAll);
+    let seen = |&at: &usize| match events[at].op {
+        Op::Signal { object: on, kind: of } => {
+            on == object && (of == kind || condition(of) && condition(kind))
+        }
+        _ => false,
+    };
+    began.filter(|&began| began >= born).map_or(Vec::new(), |began| (began..wait).filter(seen).collect())
+}
+
+/// Whether an event makes a lock or another object anew.
+pub(crate) fn makes_anew(event: &Event, at: u64) -> bool {
+    match event.op {
+        Op::Forget { object } => object == at,
+        Op::Alloc { address, size, kind } => {
+            let owned = if address.is_multiple_of(8) { size.div_ceil(8) * 8 } else { size };
+            kind != BlockKind::Benign && (address..address + owned).contains(&at)
+        }
+        _ => false,
     }
 }
 

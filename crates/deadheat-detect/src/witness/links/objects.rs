@@ -1,9 +1,10 @@
 //! What synchronisation other than by locks and data needs.
 //!
-//! - A wait that was woken needs the earlier posts to its object; on a condition variable, the signals that came while it waited.
+//! - A wait that was woken needs the earlier posts to its object, but for condition variables and semaphores, where some signal does
+//!   (`super::waits`).
 //! - A wait on a semaphore that got nothing needs all earlier posts and waits that got something: it would get something
 //!   else.
-//! - Who leaves a barrier needs those who arrived in the same round; who arrives, the rounds that were full before, and who left.
+//! - Who leaves a barrier needs those who arrived in the same round; who arrives, those of the rounds before.
 //! - Each use of an object needs its last making or destruction. An object made anew, also by the allocation of
 //!   its memory, has no past of the kind that a wait learns from.
 
@@ -27,9 +28,6 @@ struct Object {
     /// The posts and successful waits of a semaphore.
     used: Vec<usize>,
     rounds: Vec<Vec<(ThreadId, usize)>>,
-    /// Who arrived in rounds that were full, and who left.
-    over: Vec<usize>,
-    arriving: Vec<usize>,
 }
 
 const fn is_condition(kind: SyncKind) -> bool {
@@ -37,8 +35,8 @@ const fn is_condition(kind: SyncKind) -> bool {
 }
 
 impl Objects {
-    /// The next event; what it needs is added to `needs`.
-    pub(crate) fn step(&mut self, index: usize, event: &Event, needs: &mut Vec<usize>) {
+    /// The next event; what it needs is added to `needs`. Whether it ends a wait that a signal has reached.
+    pub(crate) fn step(&mut self, index: usize, event: &Event, needs: &mut Vec<usize>) -> bool {
         let thread = event.thread;
         match event.op {
             Op::Acquire { lock: object, .. } | Op::Release { lock: object, .. } => {
@@ -66,10 +64,10 @@ impl Objects {
             }
             Op::Wait { object, kind, woken } => {
                 needs.extend(self.object(object).made);
-                self.object(object).wait(index, (thread, kind, woken), needs);
+                return self.object(object).wait(index, (thread, kind, woken), needs);
             }
             Op::Arrive { barrier, count } => self.object(barrier).arrive(index, (thread, count), needs),
-            Op::Leave { barrier } => self.object(barrier).leave(index, thread, needs),
+            Op::Leave { barrier } => self.object(barrier).leave(thread, needs),
             Op::Forget { object } => {
                 let object = self.object(object);
                 needs.extend(object.made);
@@ -100,6 +98,7 @@ impl Objects {
             | Op::HiddenEnd
             | Op::Fault { .. } => {}
         }
+        false
     }
 
     fn object(&mut self, address: u64) -> &mut Object {
@@ -113,16 +112,13 @@ impl Object {
         index: usize,
         (thread, kind, woken): (ThreadId, SyncKind, bool),
         needs: &mut Vec<usize>,
-    ) {
+    ) -> bool {
         if is_condition(kind) {
             let began = self.waiting.iter().position(|(waiter, _)| *waiter == thread);
             let signals = began.map_or(Vec::new(), |began| self.waiting.swap_remove(began).1);
-            if woken {
-                needs.extend(signals);
-            }
-            return;
+            return woken && !signals.is_empty();
         }
-        if woken {
+        if woken && kind != SyncKind::Semaphore {
             needs.extend(self.posts.iter().filter(|(of, _)| *of == kind).map(|&(_, post)| post));
         }
         if kind == SyncKind::Semaphore {
@@ -132,26 +128,23 @@ impl Object {
                 needs.extend(&self.used);
             }
         }
+        false
     }
 
     fn arrive(&mut self, index: usize, (thread, count): (ThreadId, u32), needs: &mut Vec<usize>) {
         needs.extend(self.made);
-        needs.extend(&self.over);
-        self.arriving.push(index);
-        if count > 0 && self.arriving.len() >= count as usize {
-            self.over.append(&mut self.arriving);
-        }
         if self.rounds.is_empty() {
             self.rounds.push(Vec::new());
         }
         let last = self.rounds.len() - 1;
+        needs.extend(self.rounds[..last].iter().flatten().map(|&(_, arrival)| arrival));
         self.rounds[last].push((thread, index));
         if count > 0 && self.rounds[last].len() == count as usize {
             self.rounds.push(Vec::new());
         }
     }
 
-    fn leave(&mut self, index: usize, thread: ThreadId, needs: &mut Vec<usize>) {
+    fn leave(&mut self, thread: ThreadId, needs: &mut Vec<usize>) {
         needs.extend(self.made);
         let inside = |round: &Vec<(ThreadId, usize)>| round.iter().any(|&(arrived, _)| arrived == thread);
         if let Some(mine) = self.rounds.iter().rposition(inside) {
@@ -161,6 +154,5 @@ impl Object {
                 self.rounds.push(Vec::new());
             }
         }
-        self.over.push(index);
     }
 }

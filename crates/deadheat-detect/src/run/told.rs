@@ -5,13 +5,25 @@ use deadheat_core::ids::ThreadId;
 use deadheat_core::race::{HeldLock, Race, RaceSink, Side};
 use deadheat_core::witness::Witness;
 
-use super::Found;
+use super::{Extents, Number, Run};
 use crate::clock::blocks::Locks;
 use crate::clock::lockset::LockTable;
-use crate::run::{Extents, Number, Run};
+
+/// A race that was found.
+#[derive(Debug)]
+pub(crate) struct Found {
+    pub(crate) earlier: Number,
+    pub(crate) later: Number,
+    /// The first byte that both touch.
+    pub(crate) address: u64,
+    /// What is done before them, by thread.
+    pub(crate) cut: Vec<u32>,
+    /// In which order, if not in the run's: of the events from some on at least those between which it matters.
+    pub(crate) order: Option<Vec<Number>>,
+}
 
 /// Tells races, which are in the order of their later accesses.
-pub(super) fn tell(run: &Run, found: &[Found], sink: &mut dyn RaceSink) {
+pub(crate) fn tell(run: &Run, found: &[Found], sink: &mut dyn RaceSink) {
     let mut extents = Extents::default();
     let mut locks = LockTable::default();
     let mut found = found.iter().peekable();

@@ -6,13 +6,13 @@
 use deadheat_core::event::{LockMode, Op};
 use rustc_hash::FxHashMap;
 
-use crate::run::{Number, Run};
+use super::{Number, Run};
 
 /// Who holds a lock: the thread, in which mode, and how often.
 type Holder = (usize, LockMode, u32);
 
 /// Whether nobody takes a lock that somebody else has, where a mode excludes the other.
-pub(super) fn exclude(run: &Run, mut order: impl Iterator<Item = Number>) -> bool {
+pub(crate) fn exclude(run: &Run, mut order: impl Iterator<Item = Number>) -> bool {
     let mut holders: FxHashMap<u64, Vec<Holder>> = FxHashMap::default();
     order.all(|number| {
         let (thread, _) = run.place(number);

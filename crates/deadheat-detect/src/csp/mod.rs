@@ -1,0 +1,90 @@
+//! Prediction in CSP: all orders that the events of a run can have, and the races in them (`csp`).
+//!
+//! Paper: Carril and Tichy, *Predicting and witnessing data races using CSP*. A run becomes a network of processes
+//! (`model`, `build`): threads, and what forks, joins, mutexes and the rest allow. A race of two accesses is a
+//! refinement that fails, its counterexample the witness.
+//!
+//! Departures. The paper forgets which write each read saw (that form is `csp=paper`); here registers hold the last writer, so
+//! that reads keep theirs and what is told can happen. Locks for reading, semaphores, condition variables, barriers, one-time
+//! initialisation and lives of memory are in the model. The general engine is `deadheat-csp`, for which `script` writes the
+//! model as text; races are searched by `search`, which gives the same answers.
+//!
+//! Blind spots: what a window does not hold, where a run is longer than one: races of accesses that are further apart than half of
+//! it always, of others maybe; orders that change what came before the window. Pairs for which memory does not do, which is told.
+//!
+//! Invariants: what is told is a correct reordering, but in `csp=paper`. Without windows and with memory enough each
+//! pair of accesses that a correct reordering brings side by side is found. The run is held in memory.
+
+mod build;
+mod model;
+mod models;
+mod order;
+mod pairs;
+mod registers;
+mod script;
+mod search;
+mod state;
+
+use deadheat_core::event::Event;
+use deadheat_core::race::RaceSink;
+
+use crate::detector::Detector;
+use crate::registry::Options;
+use crate::run::{Keeps, Number, Record, Run, told};
+pub use models::Models;
+use pairs::Manner;
+pub use script::Script;
+
+/// Bytes for the states of one search, if nothing else is said.
+const MEMORY: usize = 256 << 20;
+
+/// Events of a window.
+const WINDOW: Number = 1 << 14;
+
+/// The analysis.
+#[derive(Debug)]
+pub struct Csp {
+    record: Record,
+    options: Options,
+    form: Form,
+}
+
+/// Which model it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Form {
+    /// Reads keep their writers.
+    Exact,
+    /// As the paper prints it: they may see anything.
+    Paper,
+}
+
+impl Csp {
+    /// A fresh analysis.
+    #[must_use]
+    pub fn new(form: Form, options: Options) -> Self {
+        Self { record: Record::default(), options, form }
+    }
+}
+
+impl Detector for Csp {
+    fn step(&mut self, event: &Event, _: &mut dyn RaceSink) {
+        self.record.take(event);
+    }
+
+    fn finish(&mut self, sink: &mut dyn RaceSink) {
+        let writers = self.form == Form::Exact;
+        let run: Run = std::mem::take(&mut self.record).into_run(Keeps { writers, signals: false });
+        let manner = Manner {
+            all_pairs: self.options.all_pairs,
+            writers,
+            memory: self.options.memory_limit.unwrap_or(MEMORY),
+            window: WINDOW,
+        };
+        let mut result = pairs::find(&run, manner);
+        result.found.sort_by_key(|race| (race.later, race.earlier));
+        if result.undecided > 0 {
+            sink.undecided(result.undecided);
+        }
+        told::tell(&run, &result.found, sink);
+    }
+}

@@ -1,0 +1,314 @@
+//! What has to come before two accesses, and what of it before what, in every order that brings them side by side.
+//!
+//! The least set: what the two threads did before, what that waits for, and the ends of critical sections that are in
+//! the way of sections that stay open. Then what follows of exclusion and of reads that keep their writers, until nothing more does:
+//! of two sections of a lock, if one begins before the other ends, it ends before the other begins; who writes
+//! before a read that sees another write comes before that one; who writes behind a write that is read comes
+//! behind the reading. If that goes in a circle, there is no such order. (The saturation of Pavlogiannis, *Fast, sound,
+//! and effectively complete dynamic race prediction*, POPL 2020; here for locks in two modes and for registers.)
+//!
+//! Cost: a pass over the set for each further layer of consequences, times the threads.
+
+use deadheat_core::event::LockMode;
+
+use super::model::{At, Lock, Model, Section, Target, Value};
+
+/// A set of operations that has to come first, and what is known of its order.
+#[derive(Debug)]
+pub(super) struct Order {
+    /// By thread: how many operations are in the set.
+    pub(super) limits: Vec<u32>,
+    /// By thread: where its rows begin.
+    bases: Vec<usize>,
+    /// By operation and thread: how many of the thread's come before the operation.
+    before: Vec<u32>,
+    /// By operation: what comes before it, that the model does not say.
+    edges: Vec<Vec<At>>,
+    /// The operations in the run's order.
+    sorted: Vec<At>,
+}
+
+/// There is no such order.
+struct Contradiction;
+
+type Checked<T> = Result<T, Contradiction>;
+
+/// What two accesses need; `None` if they cannot stand side by side.
+pub(super) fn order(model: &Model, pair: [Target; 2]) -> Option<Order> {
+    let mut limits = closure(model, pair)?;
+    loop {
+        let mut order = Order::new(model, &limits);
+        match order.saturate(model, pair, &mut limits) {
+            Ok(true) => return Some(order),
+            Ok(false) => {}
+            Err(Contradiction) => return None,
+        }
+    }
+}
+
+/// By thread: how many operations are needed by what is before two accesses.
+fn closure(model: &Model, pair: [Target; 2]) -> Option<Vec<u32>> {
+    let mut limits = vec![0; model.threads()];
+    for target in pair {
+        if let Some(last) = target.at.checked_sub(1) {
+            include(model, &mut limits, (target.thread, last), false);
+        }
+        for &need in model.target_needs(target) {
+            include(model, &mut limits, need, false);
+        }
+    }
+    pair.iter().all(|target| limits[target.thread as usize] <= target.at).then_some(limits)
+}
+
+/// Adds the signals that waits of a set saw in the run, and what these need; `None` if an access is among that.
+pub(super) fn with_signals(model: &Model, pair: [Target; 2], limits: &[u32]) -> Option<Vec<u32>> {
+    let mut all = vec![0; limits.len()];
+    for (thread, &limit) in (0..).zip(limits) {
+        if let Some(last) = limit.checked_sub(1) {
+            include(model, &mut all, (thread, last), true);
+        }
+    }
+    pair.iter().all(|target| all[target.thread as usize] <= target.at).then_some(all)
+}
+
+/// Takes an operation, and what it needs, into a set; with the signals that waits `saw` or not.
+fn include(model: &Model, limits: &mut [u32], at: At, saw: bool) {
+    let mut open = vec![at];
+    while let Some((thread, at)) = open.pop() {
+        let limit = &mut limits[thread as usize];
+        let from = std::mem::replace(limit, (*limit).max(at + 1));
+        for new in from..=at {
+            open.extend_from_slice(model.needs((thread, new)));
+            if saw {
+                open.extend_from_slice(model.saw((thread, new)));
+            }
+        }
+    }
+}
+
+impl Order {
+    fn new(model: &Model, limits: &[u32]) -> Self {
+        let mut bases = Vec::with_capacity(limits.len());
+        let mut sorted: Vec<At> = Vec::new();
+        for (thread, &limit) in (0..).zip(limits) {
+            bases.push(sorted.len());
+            sorted.extend((0..limit).map(|at| (thread, at)));
+        }
+        let rows = sorted.len();
+        sorted.sort_unstable_by_key(|&at| model.op(at).event);
+        Self {
+            limits: limits.to_vec(),
+            bases,
+            before: vec![0; rows * limits.len()],
+            edges: vec![Vec::new(); rows],
+            sorted,
+        }
+    }
+
+    /// Whether an operation is in the set.
+    pub(super) fn has(&self, (thread, at): At) -> bool {
+        at < self.limits[thread as usize]
+    }
+
+    /// By thread: how many operations come before one of the set.
+    pub(super) fn before(&self, at: At) -> &[u32] {
+        let row = self.row(at) * self.limits.len();
+        &self.before[row..row + self.limits.len()]
+    }
+
+    /// Whether one operation comes before another one of the set.
+    pub(super) fn is_before(&self, one: At, other: At) -> bool {
+        self.before(other)[one.0 as usize] > one.1
+    }
+
+    fn row(&self, (thread, at): At) -> usize {
+        self.bases[thread as usize] + at as usize
+    }
+
+    /// Whether that was all; else the set has to be larger.
+    fn saturate(&mut self, model: &Model, pair: [Target; 2], limits: &mut [u32]) -> Checked<bool> {
+        loop {
+            self.close(model)?;
+            let mut news = false;
+            for lock in &model.locks {
+                news |= self.exclude(model, lock, pair, limits)?;
+            }
+            if *limits != self.limits[..] {
+                let inside = pair.iter().all(|target| limits[target.thread as usize] <= target.at);
+                return if inside { Ok(false) } else { Err(Contradiction) };
+            }
+            for register in 0..model.registers.len() {
+                news |= self.keep_values(model, register)?;
+            }
+            for target in pair {
+                for &value in model.target_tests(target) {
+                    news |= self.end_with(model, value)?;
+                }
+            }
+            if !news {
+                return Ok(true);
+            }
+        }
+    }
+
+    /// What comes before what comes before, comes before.
+    fn close(&mut self, model: &Model) -> Checked<()> {
+        let width = self.limits.len();
+        let mut mine = vec![0; width];
+        let mut changed = true;
+        while changed {
+            changed = false;
+            for index in 0..self.sorted.len() {
+                let (thread, at) = self.sorted[index];
+                let row = self.row((thread, at));
+                mine.copy_from_slice(&self.before[row * width..][..width]);
+                if let Some(last) = at.checked_sub(1) {
+                    self.join(&mut mine, (thread, last));
+                }
+                for &need in model.needs((thread, at)) {
+                    self.join(&mut mine, need);
+                }
+                for &edge in &self.edges[row] {
+                    self.join(&mut mine, edge);
+                }
+                if mine[thread as usize] > at {
+                    return Err(Contradiction);
+                }
+                let known = &mut self.before[row * width..][..width];
+                if *known != mine[..] {
+                    known.copy_from_slice(&mine);
+                    changed = true;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn join(&self, mine: &mut [u32], at: At) {
+        for (mine, &theirs) in mine.iter_mut().zip(self.before(at)) {
+            *mine = (*mine).max(theirs);
+        }
+        let own = &mut mine[at.0 as usize];
+        *own = (*own).max(at.1 + 1);
+    }
+
+    /// Puts one operation of the set before another; whether that is new.
+    fn put(&mut self, one: At, other: At) -> Checked<bool> {
+        if one == other || self.is_before(other, one) {
+            return Err(Contradiction);
+        }
+        if self.is_before(one, other) {
+            return Ok(false);
+        }
+        let row = self.row(other);
+        let new = !self.edges[row].contains(&one);
+        if new {
+            self.edges[row].push(one);
+        }
+        Ok(new)
+    }
+
+    /// What follows of a lock's sections.
+    fn exclude(
+        &mut self,
+        model: &Model,
+        lock: &Lock,
+        pair: [Target; 2],
+        limits: &mut [u32],
+    ) -> Checked<bool> {
+        let mut news = false;
+        for (thread, sections) in (0..).zip(&lock.sections) {
+            let racing = pair.iter().any(|target| target.thread == thread);
+            let limit = self.limits[thread as usize];
+            for section in sections.iter().take_while(|section| section.take.is_none_or(|take| take < limit))
+            {
+                let give = section.give.filter(|&give| give < limit);
+                if give.is_none() && !racing && section.give.is_some() {
+                    continue;
+                }
+                for other in (0..).zip(&lock.sections).filter(|&(other, _)| other != thread) {
+                    let up_to = give.map_or(self.limits[other.0 as usize], |give| {
+                        self.before((thread, give))[other.0 as usize]
+                    });
+                    news |= self.put_behind(model, (thread, section), other, up_to, limits)?;
+                }
+            }
+        }
+        Ok(news)
+    }
+
+    /// The last of another thread's sections up to an operation that excludes this one has to be over when it begins.
+    fn put_behind(
+        &mut self,
+        model: &Model,
+        (thread, section): (u32, &Section),
+        (other, sections): (u32, &Vec<Section>),
+        up_to: u32,
+        limits: &mut [u32],
+    ) -> Checked<bool> {
+        let count = sections.partition_point(|other| other.take.is_none_or(|take| take < up_to));
+        let excludes = |other: &&Section| section.mode == LockMode::Write || other.mode == LockMode::Write;
+        let Some(last) = sections[..count].iter().rev().find(excludes) else { return Ok(false) };
+        let (Some(take), Some(give)) = (section.take, last.give) else { return Err(Contradiction) };
+        if !self.has((other, give)) {
+            include(model, limits, (other, give), false);
+            return Ok(false);
+        }
+        self.put((other, give), (thread, take))
+    }
+
+    /// What follows of the values that a register has to have.
+    fn keep_values(&mut self, model: &Model, register: usize) -> Checked<bool> {
+        let register = &model.registers[register];
+        let mut news = false;
+        for (thread, tests) in (0..).zip(&register.tests) {
+            let limit = self.limits[thread as usize];
+            for &(at, value) in tests.iter().take_while(|&&(at, _)| at < limit) {
+                for (other, sets) in (0..).zip(&register.sets) {
+                    let sets = &sets[..sets.partition_point(|&set| self.has((other, set.0)))];
+                    news |= self.keep_value(model, (thread, at), value, other, sets)?;
+                }
+            }
+        }
+        Ok(news)
+    }
+
+    fn keep_value(
+        &mut self,
+        model: &Model,
+        test: At,
+        value: Value,
+        other: u32,
+        sets: &[(u32, Value)],
+    ) -> Checked<bool> {
+        let mut news = false;
+        let setter = model.values[value as usize].setter;
+        let before = self.before(test)[other as usize];
+        let last = sets[..sets.partition_point(|&(at, _)| at < before)].last();
+        if let Some(&(at, _)) = last.filter(|&&(_, set)| set != value) {
+            news |= self.put((other, at), setter.ok_or(Contradiction)?)?;
+        }
+        let behind =
+            |&(at, _): &(u32, Value)| setter.is_none_or(|setter| self.is_before(setter, (other, at)));
+        let first = sets.partition_point(|set| !behind(set));
+        if let Some(&(at, _)) = sets.get(first)
+            && (other, at) != test
+        {
+            news |= self.put(test, (other, at))?;
+        }
+        Ok(news)
+    }
+
+    /// A register has to have a value at the end.
+    fn end_with(&mut self, model: &Model, value: Value) -> Checked<bool> {
+        let setter = model.values[value as usize].setter;
+        let mut news = false;
+        for (other, sets) in (0..).zip(&model.registers[model.register(value)].sets) {
+            let last = sets[..sets.partition_point(|&(at, _)| self.has((other, at)))].last();
+            if let Some(&(at, _)) = last.filter(|&&(_, set)| set != value) {
+                news |= self.put((other, at), setter.ok_or(Contradiction)?)?;
+            }
+        }
+        Ok(news)
+    }
+}

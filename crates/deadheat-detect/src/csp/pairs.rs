@@ -1,0 +1,228 @@
+//! Which pairs of accesses are asked about.
+//!
+//! Paper: section 3: a check for each variable and two threads, behind a filter that loses nothing: what one thing of the other
+//! always comes before, happens-before without the edges of locks. Accesses that one thread makes in the same way without an operation of the
+//! model in between have one answer.
+
+use std::ops::Range;
+use std::rc::Rc;
+
+use deadheat_core::access::Mode;
+use deadheat_core::ids::{PlaceId, StackId};
+use deadheat_core::rule::conflicts;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::build;
+use super::model::{At, Model, Target};
+use super::registers::uses;
+use super::search::{Answer, search};
+use crate::run::told::Found;
+use crate::run::{Cell, Number, Run, Use, locks};
+
+/// Accesses of a cell by one thread, of one sort, at one place of the model.
+struct Group {
+    target: Target,
+    mode: Mode,
+    atomic: bool,
+    life: u32,
+    events: Vec<Number>,
+}
+
+/// What the search of a run came to.
+#[derive(Debug, Default)]
+pub(super) struct Result {
+    pub(super) found: Vec<Found>,
+    /// How many pairs were asked about, each once.
+    pub(super) checks: u64,
+    /// For how many of them the memory did not do.
+    pub(super) undecided: u64,
+}
+
+/// What is to be searched for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Manner {
+    pub(super) all_pairs: bool,
+    pub(super) writers: bool,
+    /// Bytes for the states of one search.
+    pub(super) memory: usize,
+    /// How many events a window has.
+    pub(super) window: Number,
+}
+
+/// All races: for each access that races with an earlier one of its window, one with each other thread, or each pair of places.
+pub(super) fn find(run: &Run, manner: Manner) -> Result {
+    let mut result = Result::default();
+    let mut told = FxHashSet::default();
+    let mut places = FxHashSet::default();
+    let length = run.len() as Number;
+    let mut from: Number = 0;
+    loop {
+        let window = from..length.min(from.saturating_add(manner.window));
+        let last = window.end == length;
+        let model = build::model(run, window.clone(), manner.writers);
+        let verdicts = FxHashMap::default();
+        let mut search = Search { run, manner, model, window, verdicts, told, places, result };
+        for cell in &run.cells {
+            search.cell(cell);
+        }
+        Search { told, places, result, .. } = search;
+        if last {
+            return result;
+        }
+        from += (manner.window / 2).max(1);
+    }
+}
+
+type Order = Rc<Vec<At>>;
+
+struct Search<'a> {
+    run: &'a Run,
+    manner: Manner,
+    model: Model,
+    window: Range<Number>,
+    verdicts: FxHashMap<[Target; 2], Option<Order>>,
+    /// The pairs that were found.
+    told: FxHashSet<[Number; 2]>,
+    /// The pairs of places that were, where all of them are asked for.
+    places: FxHashSet<[(PlaceId, StackId, Mode); 2]>,
+    result: Result,
+}
+
+impl Search<'_> {
+    fn cell(&mut self, cell: &Cell) {
+        let accesses: Vec<Use> = uses(cell, &self.window).iter().filter(|at| !at.birth).copied().collect();
+        let Some(first) = accesses.first() else { return };
+        let (thread, _) = self.run.place(first.event);
+        if !accesses.iter().any(|at| at.mode.writes())
+            || accesses.iter().all(|at| self.run.place(at.event).0 == thread)
+        {
+            return;
+        }
+        let mut groups: Vec<Vec<Group>> = (0..self.run.threads()).map(|_| Vec::new()).collect();
+        for now in &accesses {
+            let (thread, _) = self.run.place(now.event);
+            let target = self.model.target(thread, now.event);
+            join(&mut groups[thread], target, now);
+            for (other, groups) in groups.iter().enumerate() {
+                if other != thread {
+                    self.against(cell, groups, (target, now));
+                }
+            }
+        }
+    }
+
+    /// Looks for a race of an access with the latest fitting one of another thread.
+    fn against(&mut self, cell: &Cell, groups: &[Group], (target, now): (Target, &Use)) {
+        for group in groups.iter().rev() {
+            let behind = group.events.partition_point(|&event| self.run.before_any(event, now.event));
+            let Some(&candidate) = group.events.get(behind) else {
+                // Who comes behind one access in every order comes behind all before it.
+                return;
+            };
+            if group.life != now.life || !conflicts(group.mode, group.atomic, now.mode, now.atomic) {
+                continue;
+            }
+            if self.manner.all_pairs {
+                for &earlier in &group.events[behind..] {
+                    self.new_places(cell, [group.target, target], [earlier, now.event]);
+                }
+                continue;
+            }
+            let pair = [candidate, now.event];
+            if self.told.contains(&pair) || self.races(cell, [group.target, target], pair) {
+                return;
+            }
+        }
+    }
+
+    /// Looks whether a pair races, unless one of its places does.
+    fn new_places(&mut self, cell: &Cell, targets: [Target; 2], pair: [Number; 2]) {
+        let mut places = pair.map(|number| {
+            let event = self.run.event(number);
+            (event.place, event.stack, self.run.access(number).map_or(Mode::Write, |access| access.mode))
+        });
+        places.sort_unstable_by_key(|&(place, stack, mode)| (place, stack, mode as u8));
+        if !self.places.contains(&places) && self.races(cell, targets, pair) {
+            self.places.insert(places);
+        }
+    }
+
+    fn races(&mut self, cell: &Cell, targets: [Target; 2], pair: [Number; 2]) -> bool {
+        let known = self.verdicts.get(&targets).cloned();
+        let verdict = known.unwrap_or_else(|| {
+            self.result.checks += 1;
+            let verdict = match search(&self.model, targets, self.manner.memory) {
+                Answer::Race(order) => Some(Rc::new(order)),
+                Answer::None => None,
+                Answer::OutOfMemory => {
+                    self.result.undecided += 1;
+                    None
+                }
+            };
+            self.verdicts.insert(targets, verdict.clone());
+            verdict
+        });
+        let Some(order) = verdict else { return false };
+        let found = self.found(cell, pair, &order);
+        if !self.run.sections.well_formed && !locks::exclude(self.run, self.events(&found).into_iter()) {
+            return false;
+        }
+        self.told.insert(pair);
+        self.result.found.push(found);
+        true
+    }
+
+    /// All events that come before a race, in their order.
+    fn events(&self, found: &Found) -> Vec<Number> {
+        let Self { run, .. } = self;
+        let Some(order) = &found.order else {
+            return (0..run.len() as Number).filter(|&event| run.has(&found.cut, event)).collect();
+        };
+        let mut done = vec![0; run.threads()];
+        let mut events = Vec::new();
+        let last = found.cut.iter().enumerate().map(|(thread, &cut)| (thread, cut as usize));
+        for (thread, to) in order
+            .iter()
+            .map(|&event| run.place(event))
+            .map(|(thread, at)| (thread, at as usize + 1))
+            .chain(last)
+        {
+            let from = done[thread];
+            done[thread] = from.max(to);
+            events.extend_from_slice(run.row(thread).get(from..to).unwrap_or(&[]));
+        }
+        events
+    }
+
+    /// What is told of a pair behind some operations.
+    fn found(&self, cell: &Cell, pair: [Number; 2], order: &[At]) -> Found {
+        let Self { run, model, window, .. } = self;
+        let mut cut: Vec<u32> = (0..run.threads())
+            .map(|thread| run.row(thread).partition_point(|&at| at < window.start) as u32)
+            .collect();
+        let events: Vec<Number> = order.iter().map(|&at| model.op(at).event).collect();
+        for &event in &events {
+            let (thread, at) = run.place(event);
+            cut[thread] = at + 1;
+        }
+        for event in pair {
+            let (thread, at) = run.place(event);
+            cut[thread] = at;
+        }
+        let order = (!events.is_sorted()).then(|| (0..window.start).chain(events).collect());
+        let [earlier, later] = pair;
+        Found { earlier, later, address: cell.address, cut, order }
+    }
+}
+
+/// Puts an access into its group.
+fn join(groups: &mut Vec<Group>, target: Target, now: &Use) {
+    let Use { event, mode, atomic, life, .. } = *now;
+    let recent = groups.iter_mut().rev().take_while(|group| group.target == target);
+    let same = |group: &&mut Group| (group.mode, group.atomic, group.life) == (mode, atomic, life);
+    if let Some(group) = recent.into_iter().find(same) {
+        group.events.push(event);
+        return;
+    }
+    groups.push(Group { target, mode, atomic, life, events: vec![event] });
+}
