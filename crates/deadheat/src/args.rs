@@ -49,6 +49,8 @@ pub(crate) enum Command {
     Report(cmd::report::Args),
     /// Look into a trace, or convert it from or to another format
     Trace(cmd::trace::Args),
+    /// Write the CSP_M model of a variable of a recorded run
+    Model(cmd::model::Args),
     /// Check models that are written in CSP_M
     Csp(cmd::csp::Args),
     /// Build and hunt a small racy program that is built in

@@ -7,10 +7,10 @@
 
 mod common;
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::collections::BTreeSet;
+use std::path::Path;
 
+use common::scenario::{Scenario, Side, pair, read, scenarios};
 use common::{COMPILERS, deadheat, folder, have, ok, output, said, with};
 use libtest_mimic::{Arguments, Failed, Trial};
 
@@ -18,23 +18,10 @@ use libtest_mimic::{Arguments, Failed, Trial};
 const SCENARIOS: usize = 20;
 const RACES_AT_LEAST: usize = 14;
 
-/// One access: its line and what it does.
-type Side = (u64, String);
-
-/// A scenario.
-struct Scenario {
-    name: String,
-    source: PathBuf,
-    /// By the number of a mark: the two accesses.
-    races: BTreeMap<u32, [Side; 2]>,
-    /// By analysis: the numbers of the races that it tells.
-    told: BTreeMap<String, BTreeSet<u32>>,
-}
-
 fn main() {
     let mut arguments = Arguments::from_args();
     arguments.test_threads.get_or_insert(2);
-    let scenarios = scenarios();
+    let scenarios = scenarios("prediction");
     let mut trials = vec![];
     let races: usize = scenarios.iter().map(|scenario| scenario.races.len()).sum();
     let count = scenarios.len();
@@ -44,55 +31,12 @@ fn main() {
     }));
     for scenario in scenarios {
         for compilers in COMPILERS {
-            let (name, source) = (scenario.name.clone(), scenario.source.clone());
-            let title = format!("prediction/{name}/{}", compilers.0);
-            trials.push(Trial::test(title, move || check(&read(&name, &source), compilers)));
+            let source = scenario.source.clone();
+            let title = format!("prediction/{}/{}", scenario.name, compilers.0);
+            trials.push(Trial::test(title, move || check(&read(&source), compilers)));
         }
     }
     libtest_mimic::run(&arguments, trials).exit();
-}
-
-fn scenarios() -> Vec<Scenario> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../spec/programs/prediction");
-    let entries = fs::read_dir(&root).expect("the scenarios");
-    let mut sources: Vec<PathBuf> = entries
-        .map(|entry| entry.expect("the scenarios can be listed").path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "c"))
-        .collect();
-    sources.sort();
-    let name = |source: &Path| source.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    sources.iter().map(|source| read(&name(source), source)).collect()
-}
-
-fn read(name: &str, source: &Path) -> Scenario {
-    let text = fs::read_to_string(source).expect("a scenario can be read");
-    let mut sides: BTreeMap<u32, Vec<Side>> = BTreeMap::new();
-    for (number, line) in (1..).zip(text.lines()) {
-        let marks = line.split_once("//~ ").map_or("", |(_, marks)| marks);
-        for mark in marks.split(", ").filter(|mark| !mark.is_empty()) {
-            let (race, operation) = mark.split_once(": ").expect("an operation behind the number");
-            let race = race.strip_prefix("race ").and_then(|number| number.parse().ok());
-            let race = race.unwrap_or_else(|| panic!("{name}:{number}: {mark}"));
-            sides.entry(race).or_default().push((number, operation.to_owned()));
-        }
-    }
-    let pair = |(number, mut sides): (u32, Vec<Side>)| {
-        sides.sort();
-        (
-            number,
-            <[Side; 2]>::try_from(sides).unwrap_or_else(|_| panic!("{name}: race {number} has two marks")),
-        )
-    };
-    let races: BTreeMap<_, _> = sides.into_iter().map(pair).collect();
-    let told = text.lines().filter_map(|line| line.strip_prefix("//! told by "));
-    let told = told.map(|line| {
-        let (analysis, numbers) = line.split_once(": ").expect("races behind the analysis");
-        let numbers = numbers.split(", ").filter(|number| *number != "none");
-        let numbers: BTreeSet<u32> = numbers.map(|number| number.parse().expect("a number")).collect();
-        assert!(numbers.iter().all(|number| races.contains_key(number)), "{name}: {line}");
-        (analysis.to_owned(), numbers)
-    });
-    Scenario { name: name.to_owned(), source: source.to_owned(), told: told.collect(), races }
 }
 
 fn check(scenario: &Scenario, compilers: (&'static str, &'static str)) -> Result<(), Failed> {
@@ -101,13 +45,12 @@ fn check(scenario: &Scenario, compilers: (&'static str, &'static str)) -> Result
     }
     let Scenario { name, source, races, told } = scenario;
     let folder = folder("prediction", &format!("{name}-{}", compilers.0));
-    let order = source.with_extension("order");
     let mut build = with(compilers);
     ok(build.args(["cc", "-O1", "-g", "-pthread", "-o", "p"]).arg(source), &folder);
     let mut record = deadheat();
     record
         .args(["record", "-o", "t.dh", "--order-patience", "300s", "--order"])
-        .arg(&order)
+        .arg(scenario.order())
         .args(["--", "./p"]);
     let recorded = ok(&mut record, &folder);
     assert!(!said(&recorded).contains("warning"), "the order was kept\n{}", said(&recorded));
@@ -131,16 +74,5 @@ fn found(folder: &Path, analysis: &str) -> BTreeSet<[Side; 2]> {
     let lines = String::from_utf8(analyzed.stdout).expect("JSON is UTF-8");
     let lines = lines.lines().map(|line| serde_json::from_str(line).expect("a line of JSON"));
     let races = lines.filter(|line: &serde_json::Value| line["type"] == "race");
-    races
-        .map(|race| {
-            let mut sides = [0, 1].map(|side| {
-                let access = &race["accesses"][side];
-                let line = access["frames"][0]["line"].as_u64().expect("a line");
-                let atomic = if access["atomic"] == true { "atomic " } else { "" };
-                (line, format!("{atomic}{}", access["op"].as_str().expect("an operation")))
-            });
-            sides.sort();
-            sides
-        })
-        .collect()
+    races.map(|race| pair(&race)).collect()
 }

@@ -250,6 +250,8 @@ impl Arrival<'_> {
         };
         slot.fill(self.thread, self.coming, self.aim, self.since);
         target_word(t, target::HELD).store(side as u64 + 1, Ordering::Relaxed);
+        // Whom it met at this access and was to go before: that one need not wait as long.
+        meet::comes(self.thread);
         Some(slot)
     }
 
@@ -349,6 +351,17 @@ fn crosses(thread: *mut Thread, other: usize) -> bool {
     SLOTS.iter().filter_map(|slot| Some((slot.waiting()?.0, slot.aim()))).any(|(held, (t, side))| {
         // SAFETY: both threads are alive: one is calling, one is held.
         unsafe { who::is_named(held, other) && who::is_named(thread, 2 * t + 1 - side) }
+    })
+}
+
+/// Whether the thread that descriptor `other` names is held in wait of this one, for a target that comes before `t`.
+///
+/// # Safety
+/// The gate's lock is held; the thread is alive.
+pub(super) unsafe fn is_held_for(thread: *mut Thread, other: usize, t: usize) -> bool {
+    SLOTS.iter().filter_map(|slot| Some((slot.waiting()?.0, slot.aim()))).any(|(held, (target, side))| {
+        // SAFETY: who is held is alive; of the other the caller says so.
+        target < t && unsafe { who::is_named(held, other) && who::is_named(thread, 2 * target + 1 - side) }
     })
 }
 

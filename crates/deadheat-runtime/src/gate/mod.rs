@@ -22,7 +22,7 @@ use core::sync::atomic::{AtomicU32, Ordering};
 
 use deadheat_core::access::{Access, Mode, Via};
 use deadheat_core::event::{BlockKind, Op};
-use deadheat_core::gate::{descriptor, flag, head, target, verdict};
+use deadheat_core::gate::{MAX_DESCRIPTORS, descriptor, flag, head, target, verdict};
 
 pub(crate) use file::module_loaded;
 pub(crate) use filter::{FRAMES, MASK, TABLE, let_none_pass, passes};
@@ -137,47 +137,53 @@ pub(crate) unsafe fn before_access(thread: *mut Thread, pc: u64, access: Access)
     unsafe { before(thread, &Coming { access, pc, expects: None }) };
 }
 
-/// Algorithm 4, lines 3 to 9: counts the access for each descriptor that it matches.
+/// Algorithm 4, lines 3 to 9: counts the access for each descriptor that it matches. Where the other side is held already
+/// the two meet: only then may the thread be held for further targets, while that one goes on.
 fn meet_descriptors(thread: *mut Thread, coming: &Coming) {
     let count = head_word(head::DESCRIPTORS).load(Ordering::Relaxed) as usize;
-    let places = file::places_alone();
-    for d in 0..count {
-        if file::code_of(d) != coming.pc {
-            continue;
-        }
-        descriptor_word(d, descriptor::VISITS).fetch_add(1, Ordering::Relaxed);
-        let answer = target_word(d / 2, target::VERDICT).load(Ordering::Acquire);
-        // One that was waited for in vain is counted on: when it comes tells how long to wait the next time.
-        let is_late = || {
-            answer == verdict::NONE && descriptor_word(d, descriptor::REACHED).load(Ordering::Relaxed) == 0
-        };
-        if answer != verdict::OPEN && !is_late() {
-            continue;
-        }
-        if places {
-            hold::arrive(thread, coming, d);
-            continue;
-        }
-        // SAFETY: the calling thread's own state.
-        let matched = unsafe { who::matches(thread, d) };
-        if !matched {
-            continue;
-        }
-        if descriptor_word(d, descriptor::ORDINAL).load(Ordering::Relaxed) == 0 {
-            hold::come_by(thread, coming, d);
-            continue;
-        }
-        // SAFETY: as above; `d` is below the number of counters.
-        let times = u64::from(unsafe { (*thread).seat.counts[d] }) + 1;
-        if descriptor_word(d, descriptor::COUNT).load(Ordering::Relaxed) < times {
-            descriptor_word(d, descriptor::COUNT).store(times, Ordering::Relaxed);
-        }
-        if times == descriptor_word(d, descriptor::ORDINAL).load(Ordering::Relaxed) {
-            hold::arrive(thread, coming, d);
-        } else {
-            // SAFETY: as above.
-            unsafe { (*thread).seat.counts[d] += 1 };
-        }
+    let is_awaited =
+        |d: usize| target_word(d / 2, target::HELD).load(Ordering::Relaxed) == (1 - d % 2) as u64 + 1;
+    let mut met = [false; MAX_DESCRIPTORS];
+    for d in (0..count).filter(|&d| file::code_of(d) == coming.pc && is_awaited(d)) {
+        met[d] = true;
+        meet_descriptor(thread, coming, d);
+    }
+    for d in (0..count).filter(|&d| file::code_of(d) == coming.pc && !met[d]) {
+        meet_descriptor(thread, coming, d);
+    }
+}
+
+/// The same for one descriptor, whose code address is that of the access.
+fn meet_descriptor(thread: *mut Thread, coming: &Coming, d: usize) {
+    descriptor_word(d, descriptor::VISITS).fetch_add(1, Ordering::Relaxed);
+    let answer = target_word(d / 2, target::VERDICT).load(Ordering::Acquire);
+    // One that was waited for in vain is counted on: when it comes tells how long to wait the next time.
+    let is_late =
+        || answer == verdict::NONE && descriptor_word(d, descriptor::REACHED).load(Ordering::Relaxed) == 0;
+    if answer != verdict::OPEN && !is_late() {
+        return;
+    }
+    if file::places_alone() {
+        return hold::arrive(thread, coming, d);
+    }
+    // SAFETY: the calling thread's own state.
+    let matched = unsafe { who::matches(thread, d) };
+    if !matched {
+        return;
+    }
+    if descriptor_word(d, descriptor::ORDINAL).load(Ordering::Relaxed) == 0 {
+        return hold::come_by(thread, coming, d);
+    }
+    // SAFETY: as above; `d` is below the number of counters.
+    let times = u64::from(unsafe { (*thread).seat.counts[d] }) + 1;
+    if descriptor_word(d, descriptor::COUNT).load(Ordering::Relaxed) < times {
+        descriptor_word(d, descriptor::COUNT).store(times, Ordering::Relaxed);
+    }
+    if times == descriptor_word(d, descriptor::ORDINAL).load(Ordering::Relaxed) {
+        hold::arrive(thread, coming, d);
+    } else {
+        // SAFETY: as above.
+        unsafe { (*thread).seat.counts[d] += 1 };
     }
 }
 

@@ -15,8 +15,9 @@
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
-use deadheat_core::event::{Op, SyncKind};
 use deadheat_core::gate::{MAX_PATH, head, target, thread, turn, verdict};
+
+pub(super) use deadheat_core::gate::turn::is_turn;
 
 use super::file::{self, head_word, target_word, thread_word, turn_word};
 use super::hold;
@@ -59,31 +60,6 @@ pub(super) fn open() {
 #[inline]
 pub(super) fn wanted() -> bool {
     kept() || DELAYS.load(Ordering::Relaxed) != 0
-}
-
-/// Whether an event is a turn.
-pub(super) fn is_turn(op: &Op) -> bool {
-    match op {
-        Op::Acquire { .. } | Op::Release { .. } | Op::Fork { .. } | Op::Arrive { .. } => true,
-        Op::Signal { kind, .. } | Op::Wait { kind, .. } => *kind != SyncKind::Annotation,
-        Op::Access(_)
-        | Op::Request { .. }
-        | Op::Await { .. }
-        | Op::Leave { .. }
-        | Op::Join { .. }
-        | Op::Fence(_)
-        | Op::Begin
-        | Op::End
-        | Op::Branch
-        | Op::Enter
-        | Op::Exit
-        | Op::Alloc { .. }
-        | Op::Free { .. }
-        | Op::Forget { .. }
-        | Op::HiddenBegin
-        | Op::HiddenEnd
-        | Op::Fault { .. } => false,
-    }
 }
 
 /// The thread begins. Under the lock.
@@ -179,7 +155,8 @@ pub(super) fn before(thread: *mut Thread) {
     }
 }
 
-/// Waits until the other side of a target is held, if the thread is delayed for it in this turn.
+/// Waits until the other side of a target is held, if the thread is delayed for it in this turn. If it is waited for by just that
+/// thread, for a target that comes before this one, it goes on.
 fn delay(thread: *mut Thread, t: usize) {
     let word = target_word(t, target::DELAY).load(Ordering::Relaxed);
     let is_open = || target_word(t, target::VERDICT).load(Ordering::Relaxed) == verdict::OPEN;
@@ -199,7 +176,9 @@ fn delay(thread: *mut Thread, t: usize) {
     {
         sys::futex_wait(&OVER, OVER.load(Ordering::Relaxed), REST);
         // SAFETY: under the lock.
-        let come = locked(|| unsafe { who::could_come(thread, 2 * t + other, false) });
+        let come = locked(|| unsafe {
+            !hold::is_held_for(thread, 2 * t + other, t) && who::could_come(thread, 2 * t + other, false)
+        });
         quiet = if come { 0 } else { quiet + 1 };
     }
 }

@@ -21,6 +21,7 @@ use crate::hunt::gatefile::Plan;
 use crate::hunt::log::{self, Line, Log, Watched};
 use crate::hunt::manner::Manner;
 use crate::hunt::nominate::{Nominated, nominate};
+use crate::hunt::nominators;
 use crate::hunt::plan::TRIES;
 use crate::hunt::progress::Advice;
 use crate::hunt::proof::Teller;
@@ -36,9 +37,10 @@ const LONG: Duration = Duration::from_secs(20);
 /// The part of the budget that the watched run may take: the rest is for re-runs.
 const PART_OF_BUDGET: u32 = 2;
 /// What a hunt keeps in its folder; `--resume` goes on with it as it is.
-const OF_A_NEW_HUNT: [&str; 14] = [
+const OF_A_NEW_HUNT: [&str; 15] = [
     "output",
     "targets",
+    "nominate",
     "partition",
     "seed",
     "tries",
@@ -65,6 +67,9 @@ pub(crate) struct Args {
     /// Hunt the targets of this file and no others
     #[arg(long, value_name = "FILE")]
     targets: Option<PathBuf>,
+    /// Who nominates beside the conflicts: analyses, as `analyze --by` knows them, or `conflict` for nobody
+    #[arg(long, value_name = "ANALYSIS", value_delimiter = ',', value_parser = nominators::named, default_values_t = nominators::by_default())]
+    nominate: Vec<String>,
     /// Hunt a part of the targets: slice:m/n is the m-th of n parts
     #[arg(long, value_name = "slice:m/n")]
     partition: Option<Part>,
@@ -123,6 +128,7 @@ impl Args {
             output: output.into(),
             resume: None,
             targets: None,
+            nominate: nominators::by_default(),
             partition: None,
             jobs: None,
             budget: None,
@@ -277,6 +283,7 @@ fn begin(args: &Args, warden: &Warden, common: &Common) -> Result<Begun, Failure
         setup: args.setup.clone(),
         teardown: args.teardown.clone(),
         no_fold_memory: args.no_fold_memory,
+        nominate: args.nominate.clone(),
         manner: args.manner.clone(),
     };
     check_end(&settings, args)?;
@@ -309,7 +316,7 @@ fn check_end(settings: &Settings, args: &Args) -> Result<(), Failure> {
 fn nominated(trace: &mut Trace, settings: &Settings) -> (Nominated, Symbolizer, Option<Failure>) {
     let symbolizer = Symbolizer::default();
     if settings.manner.sampling().is_none() {
-        return nominate(trace, settings.manner.nomination(), symbolizer, &settings.folder);
+        return nominate(trace, &settings.means(), symbolizer, &settings.folder);
     }
     let broken = trace.drive(|_| {}).err().map(|error| Failure::input(error.to_string()));
     (Nominated::default(), symbolizer, broken)
@@ -438,7 +445,9 @@ fn shell(
 }
 
 fn watched_line(trace: &Trace, nominated: &Nominated, settings: &Settings, first: First) -> Watched {
-    let by = vec!["conflict".to_owned()];
+    let conflict = nominators::CONFLICT;
+    let others = settings.nominate.iter().filter(|name| *name != conflict).cloned();
+    let by = [conflict.to_owned()].into_iter().chain(others).collect();
     let mut run = tell::run_of(trace, by, nominated.hidden_calls, &settings.folder);
     run.mode = "hunt".to_owned();
     run.seed = (settings.seed != 0).then_some(settings.seed);

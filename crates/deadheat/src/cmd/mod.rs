@@ -9,6 +9,7 @@ pub(crate) mod doctor;
 pub(crate) mod drive;
 pub(crate) mod hunt;
 pub(crate) mod merge;
+pub(crate) mod model;
 pub(crate) mod record;
 pub(crate) mod replay;
 pub(crate) mod report;
@@ -36,6 +37,7 @@ pub(crate) fn run(command: Command, common: &Common) -> Result<Exit, Failure> {
         Command::Verify(args) => verify::run(&args, common),
         Command::Report(args) => report::run(&args, common),
         Command::Trace(args) => trace::run(&args, common),
+        Command::Model(args) => model::run(&args, common),
         Command::Csp(args) => csp::run(&args, common),
         Command::Demo(args) => demo::run(args, common),
         Command::Doctor(args) => doctor::run(&args, common),

@@ -15,6 +15,7 @@ use deadheat_trace::Trace;
 use super::folder::{Folder, Settings, copy_tree};
 use super::gatefile::{Armed, Plan, Sample};
 use super::log::{Line, Log, Provoked, Tried};
+use super::nominate::Means;
 use super::outcome::{self, Outcome};
 use super::plan::{Answer, Batch, Scheduler, Try, Verdict};
 use super::pool::{Ended, Pool};
@@ -178,7 +179,7 @@ impl Hunt<'_> {
             batch.tries.iter().map(|one| self.targets[one.target].loosened(one.loose)).collect();
         // One that only samples tries nothing that could be nominated.
         let tries = !batch.tries.is_empty() && batch.number <= LAST_WATCHED;
-        let monitored = tries && self.monitored < FEEDBACK_RUNS;
+        let monitored = tries && self.monitored < FEEDBACK_RUNS && self.settings.manner.feeds_back();
         self.monitored += u64::from(monitored);
         let flags = flags(batch.anybody, monitored) | self.settings.flags();
         let trace = folder.join("run");
@@ -400,12 +401,11 @@ impl Hunt<'_> {
 
     /// What a trace nominates. A re-run that was cut or crashed leaves what can be read; one that cannot be read
     /// teaches nothing.
-    fn nominate(&mut self, trace: &Path) -> Vec<Target> {
+    fn nominate(&mut self, trace: &Path, means: &Means) -> Vec<Target> {
         let Ok(mut trace) = Trace::open(trace) else { return Vec::new() };
-        let options = self.settings.manner.nomination();
         let symbolizer = self.teller.symbolizer().take().unwrap_or_default();
         let (nominated, symbolizer, _) =
-            nominate::nominate(&mut trace, options, symbolizer, &self.settings.folder);
+            nominate::nominate(&mut trace, means, symbolizer, &self.settings.folder);
         *self.teller.symbolizer() = Some(symbolizer);
         nominated.targets
     }
@@ -416,17 +416,18 @@ impl Hunt<'_> {
             return true;
         }
         if self.nominated.is_none() {
-            let watched = self.nominate(&self.folder.trace());
+            let watched = self.nominate(&self.folder.trace(), &self.settings.means());
             self.nominated = Some(watched.into_iter().map(|target| target.group).collect());
         }
         self.nominated.as_ref().is_some_and(|groups| !groups.contains(&target.group))
     }
 
-    /// Nominates by the trace of a re-run; what is new is hunted too.
+    /// Nominates by the conflicts of a re-run; what is new is hunted too. Analyses judged the watched run: that takes long.
     fn feed_back(&mut self, trace: &Path) -> Result<(), Failure> {
         let mut of_known: HashMap<String, usize> = HashMap::new();
         let mut new = Vec::new();
-        for target in self.nominate(trace) {
+        let conflicts = Means { by: Vec::new(), ..self.settings.means() };
+        for target in self.nominate(trace, &conflicts) {
             if !self.is_own(&target)
                 || self.scheduler.find(&target.id).is_some()
                 || self.scheduler.is_proved(&target.group)

@@ -10,6 +10,7 @@ use deadheat_core::gate::flag;
 use serde::{Deserialize, Serialize};
 
 use super::manner::Manner;
+use super::nominate::Means;
 use super::plan::Scheduler;
 use super::progress::Advice;
 use super::targets::Part;
@@ -53,6 +54,8 @@ pub(crate) struct Settings {
     pub(crate) teardown: Option<String>,
     /// Whether memory functions are seen inside.
     pub(crate) no_fold_memory: bool,
+    /// Who nominates beside the conflicts.
+    pub(crate) nominate: Vec<String>,
     /// What is done otherwise than usual.
     pub(crate) manner: Manner,
 }
@@ -67,6 +70,11 @@ impl Settings {
     pub(crate) fn scheduler(&self, watched: Duration) -> Scheduler {
         let scheduler = Scheduler::new(watched, self.tries, self.seed);
         if self.manner.ranks() { scheduler } else { scheduler.without_ranks() }
+    }
+
+    /// What nominates.
+    pub(crate) fn means(&self) -> Means {
+        Means { options: self.manner.nomination(), by: self.nominate.clone() }
     }
 
     /// The part of the targets that is hunted.

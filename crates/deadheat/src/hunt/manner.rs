@@ -23,7 +23,8 @@ pub(crate) struct Manner {
     /// For comparison: match code addresses alone, whatever the thread, the stack and the ordinal
     #[arg(long = "match", value_name = "HOW", value_enum, default_value_t, hide_short_help = true)]
     matching: Matching,
-    /// For comparison: hunt also what fork and join order (drops), hunt in no order (ranking)
+    /// For comparison: hunt also what fork and join order (drops), hunt in no order (ranking), hunt only what the
+    /// watched run nominates (feedback)
     #[arg(long, value_name = "PART", value_enum, value_delimiter = ',', hide_short_help = true)]
     without: Vec<Part>,
 }
@@ -56,6 +57,8 @@ enum Part {
     Drops,
     /// Likely targets first, and more often.
     Ranking,
+    /// What is seen first in re-runs is hunted, too.
+    Feedback,
 }
 
 impl Manner {
@@ -72,6 +75,11 @@ impl Manner {
     /// Whether targets are ranked.
     pub(crate) fn ranks(&self) -> bool {
         !self.without.contains(&Part::Ranking)
+    }
+
+    /// Whether re-runs nominate, too.
+    pub(crate) fn feeds_back(&self) -> bool {
+        !self.without.contains(&Part::Feedback)
     }
 
     /// What the nomination is asked for.

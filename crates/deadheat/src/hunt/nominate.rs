@@ -1,4 +1,4 @@
-//! From a trace to targets: drive the nomination, name what it gives.
+//! From a trace to targets: let the analyses judge it, drive the nomination, name what it gives.
 //!
 //! Invariant: memory is bounded by what the nomination keeps; the trace is read as it comes.
 
@@ -16,7 +16,10 @@ use deadheat_symbol::Symbolizer;
 use deadheat_trace::tables::{Place, Stacks};
 use deadheat_trace::{Tables, Trace, Visit};
 
+use super::hints::Hint;
+use super::nominators::{CONFLICT, Judgement};
 use super::targets::{Code, Held, Module, Rank, Side, Target, VERSION, file_name, hex};
+use super::turns::Delay;
 use crate::exit::Failure;
 use crate::tell::collect;
 use crate::tell::owner::Owners;
@@ -35,15 +38,26 @@ pub(crate) struct Nominated {
     pub(crate) warnings: Vec<String>,
 }
 
+/// What nominates.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Means {
+    /// How conflicts are collected.
+    pub(crate) options: Options,
+    /// The analyses that nominate beside them, by name.
+    pub(crate) by: Vec<String>,
+}
+
 /// Drives the trace. A trace that can be read in part nominates by that part: the failure says
 /// what was wrong.
 pub(crate) fn nominate(
     trace: &mut Trace,
-    options: Options,
+    means: &Means,
     symbolizer: Symbolizer,
     folder: &Path,
 ) -> (Nominated, Symbolizer, Option<Failure>) {
-    let mut watch = Watch { conflict: Conflict::new(options), hidden_calls: 0 };
+    let judgement = Judgement::of(trace, &means.by);
+    let mut watch =
+        Watch { conflict: Conflict::with_told(means.options, &judgement.pairs()), hidden_calls: 0 };
     let driven = trace.drive_into(&mut watch);
     let failure = driven.err().map(|error| Failure::input(error.to_string()));
     let nomination = watch.conflict.finish(&CallsOf(&trace.tables().stacks));
@@ -52,7 +66,7 @@ pub(crate) fn nominate(
     let tables = trace.tables();
     let mut resolver = Resolver::with(symbolizer, tables, folder);
     resolver.set_owners(owners);
-    let mut naming = Naming { tables, nomination: &nomination, resolver };
+    let mut naming = Naming { tables, nomination: &nomination, judgement: &judgement, resolver };
     let (mut seen, mut beyond) = (HashSet::new(), 0);
     let mut targets = Vec::new();
     for target in &nomination.targets {
@@ -62,7 +76,9 @@ pub(crate) fn nominate(
             None => beyond += 1,
         }
     }
-    let warnings = naming.resolver.take_warnings();
+    targets.sort_by_key(Target::standing);
+    let mut warnings = naming.resolver.take_warnings();
+    warnings.extend(judgement.notes.iter().cloned());
     let dropped = dropped(&nomination, beyond);
     let nominated = Nominated { targets, dropped, hidden_calls: watch.hidden_calls, warnings };
     (nominated, naming.resolver.into_symbolizer(), failure)
@@ -117,13 +133,21 @@ impl Calls for CallsOf<'_> {
 struct Naming<'a> {
     tables: &'a Tables,
     nomination: &'a Nomination,
+    judgement: &'a Judgement,
     resolver: Resolver<'a>,
 }
 
 impl Naming<'_> {
     /// The target spelled out; `None` if a gate file could not hold it.
     fn target(&mut self, target: &conflict::Target) -> Option<Target> {
-        let conflict::Target { sides: [one, other], rank, .. } = target;
+        let conflict::Target { sides: [one, other], rank, conflicts, told, .. } = target;
+        let threads = [one, other].map(|side| side.descriptor.thread);
+        let places = [one, other].map(|side| side.descriptor.place);
+        let by = conflicts.then(|| CONFLICT.to_owned()).into_iter();
+        let hint = told.iter().find_map(|&number| self.judgement.occasions[number as usize].hint);
+        let delay = hint.and_then(|Hint { thread, turn }| {
+            Some(Delay { side: threads.iter().position(|known| *known == thread)?, turn })
+        });
         let race = race_of(target);
         let mut modules = Vec::new();
         let sides = [self.side(one, &mut modules)?, self.side(other, &mut modules)?];
@@ -138,6 +162,8 @@ impl Naming<'_> {
                 conflict::Rank::NoCommonLock => Rank::NoCommonLock,
                 conflict::Rank::CommonLock => Rank::CommonLock,
             },
+            by: by.chain(self.judgement.by(told, places)).collect(),
+            delay,
             modules,
             sides,
             location: self.resolver.location(&race),

@@ -7,13 +7,15 @@
 //! in every run; a second wait may last as long as any, rather than twice the first; targets that are armed
 //! together share that time; and a thread that was held with a lock for which the other waited lets the other
 //! come first the next time. What waits are measured by (m) is how long the program runs now, beside other runs.
+//!
+//! A predicted pair begins where that ends: its witness says which side comes first, and it is waited for longer, since it can come.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::time::Duration;
 
 use deadheat_core::gate::MAX_TARGETS;
 
-use super::targets::{Rank, Target};
+use super::targets::{Rank, Standing, Target};
 use super::turns::Delay;
 
 /// How many targets are armed in one run, by the number of the try. Later ones are alone.
@@ -36,6 +38,9 @@ const FIRST_WAIT: f64 = 0.25;
 const SLACK: Duration = Duration::from_millis(50);
 /// The least bound of all waits, for programs that run for a few milliseconds.
 const LEAST_CAP: Duration = Duration::from_millis(100);
+/// The shortest wait for a pair that is known to be able to meet: it ends sooner if nobody can come any more, and is
+/// missed only by who is slow.
+const LEAST_PREDICTED: Duration = Duration::from_millis(500);
 
 const _: () = assert!(PER_RUN[0] <= MAX_TARGETS && PER_RUN[1] <= PER_RUN[0]);
 
@@ -97,24 +102,43 @@ struct Row {
     /// Position among the targets of its group.
     round: usize,
     rank: Rank,
+    standing: Standing,
     codes: [u32; 2],
+    threads: [u32; 2],
     /// Tries that count.
     tries: u32,
     busy: u32,
     flying: bool,
     reached: Option<[Duration; 2]>,
     delay: Option<Delay>,
+    /// By a witness of the meeting.
+    hint: Option<Delay>,
     last: Option<Verdict>,
     /// The sides that were not there in the latest run, if the target was lost in it.
     loose: [bool; 2],
 }
 
+impl Row {
+    /// The thread that waits at first and the one that it waits for.
+    fn waits(&self) -> Option<[u32; 2]> {
+        let [one, other] = self.threads;
+        self.delay.map(|delay| if delay.side == 0 { [one, other] } else { [other, one] })
+    }
+
+    /// Whether each of two threads would wait for the other, if both targets were armed.
+    fn opposes(&self, other: &Row) -> bool {
+        self.waits().is_some_and(|[who, whom]| other.waits() == Some([whom, who]))
+    }
+}
+
 /// Targets that share a race.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Group {
     proved: bool,
     misses: u32,
     members: usize,
+    /// Who nominated them.
+    by: BTreeSet<String>,
 }
 
 /// One target of a batch.
@@ -164,6 +188,8 @@ pub(crate) struct Counts {
     pub(crate) lost: u64,
     /// Pairs that met though they were not nominated.
     pub(crate) beyond: u64,
+    /// By who nominated: how many groups, and how many of them met.
+    pub(crate) nominated: BTreeMap<String, (u64, u64)>,
     /// Runs that are left, about.
     pub(crate) runs_left: u64,
 }
@@ -176,6 +202,7 @@ pub(crate) struct Scheduler {
     groups: Vec<Group>,
     group_numbers: HashMap<String, usize>,
     codes: HashMap<String, u32>,
+    threads: HashMap<String, u32>,
     /// Groups that were proved though no target is of them.
     beyond: HashSet<String>,
     /// How long the watched run lasted (m).
@@ -197,6 +224,7 @@ impl Scheduler {
             groups: Vec::new(),
             group_numbers: HashMap::new(),
             codes: HashMap::new(),
+            threads: HashMap::new(),
             beyond: HashSet::new(),
             watched,
             lasts: watched,
@@ -223,21 +251,24 @@ impl Scheduler {
         if group == next {
             self.groups.push(Group { proved: met, ..Group::default() });
         }
-        let codes = target.codes().map(|code| {
-            let next = self.codes.len() as u32;
-            *self.codes.entry(code).or_insert(next)
-        });
+        self.groups[group].by.extend(target.nominators());
+        let codes = target.codes().map(|code| number_of(&mut self.codes, code));
+        let threads = target.sides.each_ref().map(|side| number_of(&mut self.threads, side.thread.clone()));
+        let hint = target.delay.filter(|_| target.rank == Rank::Predicted);
         self.index.insert(target.id.clone(), self.rows.len());
         self.rows.push(Row {
             group,
             round: self.groups[group].members,
             rank: if self.ranked { target.rank } else { Rank::Unordered },
+            standing: if self.ranked { target.standing() } else { Standing::Observed },
             codes,
+            threads,
             tries: 0,
             busy: 0,
             flying: false,
             reached: None,
-            delay: None,
+            delay: hint,
+            hint,
             last: None,
             loose: [false; 2],
         });
@@ -277,7 +308,7 @@ impl Scheduler {
         due.sort_by_cached_key(|&index| {
             let row = &self.rows[index];
             let late = self.groups[row.group].misses >= MISSES;
-            (late, row.tries, row.rank, row.round, self.shuffle(index), index)
+            (late, row.tries, row.standing, row.round, self.shuffle(index), index)
         });
         let first = &self.rows[*due.first()?];
         let (number, most) = (first.tries, self.most_tries(first));
@@ -298,9 +329,11 @@ impl Scheduler {
     fn choose(&self, due: &[usize], room: usize) -> Vec<usize> {
         let (mut codes, mut groups) = (HashSet::new(), HashSet::new());
         let mut taken = Vec::new();
+        let opposed = |taken: &[usize], row: &Row| taken.iter().any(|&other| self.rows[other].opposes(row));
         for &index in due {
             let row = &self.rows[index];
             if taken.len() < room
+                && !opposed(&taken, row)
                 && !row.codes.iter().any(|code| codes.contains(code))
                 && groups.insert(row.group)
             {
@@ -315,7 +348,7 @@ impl Scheduler {
             let shares = |&other: &usize| row.codes.iter().any(|code| self.rows[other].codes.contains(code));
             let was_busy =
                 row.busy > 0 || taken.iter().any(|other| self.rows[*other].busy > 0 && shares(other));
-            if taken.len() < room.min(FEW) && !was_busy && groups.insert(row.group) {
+            if taken.len() < room.min(FEW) && !was_busy && !opposed(&taken, row) && groups.insert(row.group) {
                 taken.push(index);
             }
         }
@@ -349,7 +382,8 @@ impl Scheduler {
             (1, Some(_)) if row.last == Some(Verdict::None) => first.max(second),
             (tries, Some(_)) => first.saturating_mul(1 << (tries - 1).min(16)),
         };
-        bound.min(cap)
+        let bound = bound.min(cap);
+        if row.rank == Rank::Predicted { bound.max(LEAST_PREDICTED) } else { bound }
     }
 
     /// A run came to its end after so long, its waits left out. It may have had the machine less to itself
@@ -365,9 +399,6 @@ impl Scheduler {
         if let [Some(one), Some(other)] = answer.reached {
             row.reached = Some([one, other]);
         }
-        if answer.verdict != Verdict::Undecided {
-            row.delay = answer.delay;
-        }
         let group = &mut self.groups[row.group];
         match answer.verdict {
             Verdict::Undecided => return,
@@ -378,6 +409,8 @@ impl Scheduler {
                 group.misses += 1;
             }
         }
+        // Where the hint did not help, the next try does without.
+        row.delay = answer.delay.or(row.hint.filter(|_| row.tries.is_multiple_of(2)));
         row.last = Some(answer.verdict);
         let lost = answer.verdict == Verdict::Lost;
         row.loose = answer.reached.map(|reached| lost && reached.is_none());
@@ -405,6 +438,10 @@ impl Scheduler {
         self.rows.iter().for_each(|row| members[row.group].push(row));
         counts.pairs = members.len() as u64;
         for (group, rows) in self.groups.iter().zip(&members) {
+            for name in &group.by {
+                let count = counts.nominated.entry(name.clone()).or_default();
+                *count = (count.0 + 1, count.1 + u64::from(group.proved));
+            }
             let told = rows.iter().filter_map(|row| row.last).max_by_key(|&verdict| telling(verdict));
             if group.proved {
                 counts.proved += 1;
@@ -445,6 +482,12 @@ impl Scheduler {
     }
 }
 
+/// The number of a name, a new one if it has none yet.
+fn number_of(numbers: &mut HashMap<String, u32>, name: String) -> u32 {
+    let next = numbers.len() as u32;
+    *numbers.entry(name).or_insert(next)
+}
+
 /// Which of a group's verdicts says most about why it did not meet.
 fn telling(verdict: Verdict) -> u8 {
     match verdict {
@@ -459,238 +502,4 @@ fn telling(verdict: Verdict) -> u8 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::targets::tests::target;
-    use super::*;
-
-    const SECOND: Duration = Duration::from_secs(1);
-    const NOWHERE: [Option<Duration>; 2] = [None, None];
-
-    fn scheduler(targets: &[Target]) -> Scheduler {
-        let mut scheduler = Scheduler::new(SECOND, TRIES, 0);
-        assert!(targets.iter().all(|target| scheduler.add(target)));
-        scheduler
-    }
-
-    fn answer(scheduler: &mut Scheduler, batch: &Batch, verdict: Verdict) {
-        for one in &batch.tries {
-            scheduler.answer(one.target, Answer { verdict, reached: NOWHERE, delay: None });
-        }
-    }
-
-    fn taken(batch: &Batch) -> Vec<usize> {
-        batch.tries.iter().map(|one| one.target).collect()
-    }
-
-    /// `count` targets with places of their own, each a group.
-    fn apart(count: u64, rank: Rank) -> Vec<Target> {
-        (0..count).map(|k| target(&format!("dh-{k}"), rank, [2 * k, 2 * k + 1], 1)).collect()
-    }
-
-    #[test]
-    fn many_are_armed_at_first_fewer_then_and_one_at_last() {
-        let mut scheduler = scheduler(&apart(40, Rank::Unordered));
-        let mut sizes = Vec::new();
-        while let Some(batch) = scheduler.next() {
-            sizes.push((batch.number, batch.tries.len(), batch.anybody));
-            answer(&mut scheduler, &batch, Verdict::None);
-        }
-        assert_eq!(
-            sizes[..5],
-            [(0, 32, false), (0, 8, false), (1, 16, false), (1, 16, false), (1, 8, false)]
-        );
-        assert_eq!(sizes[5..45], [(2, 1, false); 40]);
-        assert_eq!(sizes[45..], [(3, 1, true); 40]);
-        let counts = scheduler.counts();
-        assert_eq!((counts.missed, counts.untried, counts.runs_left), (40, 0, 0));
-        assert_eq!(counts.verdicts[&Verdict::None], 40);
-    }
-
-    #[test]
-    fn what_is_in_flight_is_not_given_out_again() {
-        let mut scheduler = scheduler(&apart(33, Rank::Unordered));
-        let one = scheduler.next().expect("32");
-        let other = scheduler.next().expect("1");
-        assert_eq!((one.tries.len(), other.tries.len()), (32, 1));
-        assert_eq!(scheduler.next(), None);
-        answer(&mut scheduler, &other, Verdict::Undecided);
-        assert_eq!(scheduler.next().map(|batch| (batch.number, taken(&batch))), Some((0, taken(&other))));
-    }
-
-    #[test]
-    fn likelier_ranks_and_first_members_come_first() {
-        let mut targets = apart(2, Rank::CommonLock);
-        targets.push(target("dh-7", Rank::Unordered, [70, 71], 1));
-        targets.push(target("dh-7", Rank::Unordered, [70, 71], 2));
-        targets.push(target("dh-8", Rank::NoCommonLock, [80, 81], 1));
-        let mut scheduler = scheduler(&targets);
-        let first = scheduler.next().expect("a batch");
-        assert_eq!(taken(&first), [2, 4, 0, 1], "one of a group, ranks in order");
-        assert_eq!(taken(&scheduler.next().expect("a batch")), [3]);
-    }
-
-    #[test]
-    fn shared_code_goes_to_different_runs_unless_nothing_else_is_left() {
-        let mut targets = apart(10, Rank::Unordered);
-        let shared = |k: u64| target(&format!("dh-s{k}"), Rank::Unordered, [500, 600 + k], 1);
-        targets.extend((0..6).map(shared));
-        let mut scheduler = scheduler(&targets);
-        assert_eq!(taken(&scheduler.next().expect("a batch")), (0..11).collect::<Vec<_>>());
-        assert_eq!(taken(&scheduler.next().expect("a batch")), [11, 12, 13, 14]);
-        assert_eq!(taken(&scheduler.next().expect("a batch")), [15]);
-    }
-
-    #[test]
-    fn a_proof_spares_the_rest_of_its_group() {
-        let same = |ordinal| target("dh-1", Rank::Unordered, [1, 2], ordinal);
-        let mut scheduler = scheduler(&[same(1), same(2), same(3)]);
-        let batch = scheduler.next().expect("a batch");
-        assert_eq!(taken(&batch), [0]);
-        answer(&mut scheduler, &batch, Verdict::Race);
-        assert_eq!(scheduler.next(), None);
-        let counts = scheduler.counts();
-        assert_eq!((counts.pairs, counts.proved, counts.spared, counts.runs_left), (1, 1, 2, 0));
-    }
-
-    #[test]
-    fn a_group_that_missed_thrice_goes_last() {
-        let mut targets: Vec<_> = (1..=4).map(|k| target("dh-1", Rank::Unordered, [1, 2], k)).collect();
-        targets.extend((1..=6).map(|k| target("dh-2", Rank::CommonLock, [1, 3], k)));
-        let mut scheduler = scheduler(&targets);
-        for _ in 0..3 {
-            let batch = scheduler.next().expect("a batch");
-            assert!(batch.tries[0].target < 4);
-            for one in &batch.tries {
-                let verdict = if one.target < 4 { Verdict::None } else { Verdict::Undecided };
-                scheduler.answer(one.target, Answer { verdict, reached: NOWHERE, delay: None });
-            }
-        }
-        assert_eq!(scheduler.next().expect("a batch").tries[0].target, 4);
-    }
-
-    #[test]
-    fn busy_is_no_try_but_not_for_ever() {
-        let mut scheduler = scheduler(&apart(1, Rank::CommonLock));
-        let mut runs = 0;
-        while let Some(batch) = scheduler.next() {
-            answer(&mut scheduler, &batch, Verdict::Busy);
-            runs += 1;
-        }
-        assert_eq!(runs, MOST_BUSY + TRIES / 2);
-        assert_eq!(scheduler.last(&target("dh-0", Rank::CommonLock, [0, 1], 1).id), Some(Verdict::Busy));
-    }
-
-    #[test]
-    fn waits_grow_and_follow_what_was_measured() {
-        let mut scheduler = scheduler(&apart(1, Rank::Unordered));
-        let ms = Duration::from_millis;
-        let mut bounds = Vec::new();
-        while let Some(batch) = scheduler.next() {
-            bounds.push(batch.tries[0].bound);
-            answer(&mut scheduler, &batch, Verdict::None);
-        }
-        assert_eq!(bounds, [ms(250), ms(1500), ms(1500), ms(1500)]);
-        for (verdict, bound) in [(Verdict::Moved, 350), (Verdict::None, 1500)] {
-            let mut measured = Scheduler::new(SECOND, TRIES, 0);
-            measured.add(&apart(1, Rank::Unordered)[0]);
-            let batch = measured.next().expect("a batch");
-            let reached = [Some(ms(300)), Some(ms(100))];
-            measured.answer(batch.tries[0].target, Answer { verdict, reached, delay: None });
-            assert_eq!(measured.next().expect("a batch").tries[0].bound, ms(bound));
-        }
-        let mut slowed = Scheduler::new(SECOND, TRIES, 0);
-        slowed.add(&apart(1, Rank::Unordered)[0]);
-        slowed.lasted(ms(60_000));
-        slowed.lasted(ms(2000));
-        assert_eq!(slowed.next().expect("a batch").tries[0].bound, ms(500));
-        let mut tiny = Scheduler::new(ms(2), TRIES, 0);
-        tiny.add(&apart(1, Rank::Unordered)[0]);
-        assert_eq!(tiny.next().expect("a batch").tries[0].bound, ms(50));
-    }
-
-    #[test]
-    fn many_targets_share_the_time_of_a_run() {
-        let mut scheduler = scheduler(&apart(32, Rank::Unordered));
-        let mut waits = Vec::new();
-        while let Some(batch) = scheduler.next() {
-            waits.push((batch.tries.len(), batch.tries[0].bound.as_millis()));
-            answer(&mut scheduler, &batch, Verdict::None);
-        }
-        assert_eq!(waits[..4], [(32, 50), (16, 375), (16, 375), (1, 1500)]);
-    }
-
-    #[test]
-    fn a_critical_section_that_was_waited_for_is_not_tried_again() {
-        for (verdict, runs) in [(Verdict::Quiescent, 1), (Verdict::None, 2)] {
-            let mut scheduler = scheduler(&apart(1, Rank::CommonLock));
-            let mut made = 0;
-            while let Some(batch) = scheduler.next() {
-                assert!(!batch.anybody);
-                answer(&mut scheduler, &batch, verdict);
-                made += 1;
-            }
-            assert_eq!((made, scheduler.counts().missed), (runs, 1));
-        }
-    }
-
-    #[test]
-    fn the_side_that_held_a_lock_the_other_wanted_comes_second_next_time() {
-        let mut scheduler = scheduler(&apart(1, Rank::NoCommonLock));
-        let mut delays = Vec::new();
-        for side in [1, 0, 1] {
-            let batch = scheduler.next().expect("a batch");
-            delays.push(batch.tries[0].delay.map(|delay| delay.side));
-            let delay = Some(Delay { side, turn: 2 });
-            scheduler.answer(0, Answer { verdict: Verdict::Quiescent, reached: NOWHERE, delay });
-        }
-        assert_eq!((delays, scheduler.next()), (vec![None, Some(1), Some(0)], None));
-    }
-
-    #[test]
-    fn those_that_were_in_each_others_way_are_armed_apart_next() {
-        let sharing = [[1, 2], [1, 3], [2, 3]];
-        let all = sharing.iter().enumerate();
-        let all: Vec<Target> =
-            all.map(|(k, codes)| target(&format!("dh-{k}"), Rank::Unordered, *codes, 1)).collect();
-        let mut scheduler = scheduler(&all);
-        let batch = scheduler.next().expect("a batch");
-        assert_eq!(taken(&batch).len(), 3);
-        for one in &batch.tries {
-            let verdict = if one.target == 0 { Verdict::Race } else { Verdict::Busy };
-            scheduler.answer(one.target, Answer { verdict, reached: NOWHERE, delay: None });
-        }
-        let batches = [scheduler.next(), scheduler.next()];
-        assert_eq!(batches.map(|batch| taken(&batch.expect("a batch"))), [vec![1], vec![2]]);
-    }
-
-    #[test]
-    fn a_side_that_was_not_there_is_matched_loosely_next() {
-        let mut scheduler = scheduler(&apart(1, Rank::Unordered));
-        let reached = [Some(SECOND), None];
-        for (verdict, loose) in [(Verdict::None, [false; 2]), (Verdict::Lost, [false, true])] {
-            let batch = scheduler.next().expect("a batch");
-            assert_eq!(batch.tries[0].loose, [false; 2]);
-            scheduler.answer(batch.tries[0].target, Answer { verdict, reached, delay: None });
-            let next = scheduler.rows[0].loose;
-            assert_eq!(next, loose, "{verdict:?}");
-        }
-        assert_eq!(scheduler.next().expect("a batch").tries[0].loose, [false, true]);
-    }
-
-    #[test]
-    fn a_seed_shuffles_equals_only() {
-        let mut targets = apart(60, Rank::Unordered);
-        targets.extend(apart(90, Rank::CommonLock).split_off(60));
-        let order = |seed| {
-            let mut scheduler = Scheduler::new(SECOND, TRIES, seed);
-            targets.iter().for_each(|target| assert!(scheduler.add(target)));
-            taken(&scheduler.next().expect("a batch"))
-        };
-        assert_eq!(order(5), order(5));
-        assert_ne!(order(5), order(6));
-        assert!(order(5).iter().all(|&target| target < 60));
-        let mut unranked = Scheduler::new(SECOND, TRIES, 5).without_ranks();
-        targets.iter().for_each(|target| assert!(unranked.add(target)));
-        assert!(taken(&unranked.next().expect("a batch")).iter().any(|&target| target >= 60));
-    }
-}
+mod tests;

@@ -21,6 +21,7 @@ use serde_json::{Value, json};
 
 use super::gatefile::{self, path_text};
 use super::nominate::place_text;
+use super::nominators::CONFLICT;
 use super::outcome::{Found, Loaded, Note, Outcome};
 use super::targets::{Module, Rank, Target, bytes_of, code_text, file_name, group_of, hex};
 use super::turns::{Moments, Order};
@@ -133,9 +134,10 @@ impl Teller {
             race.location = target.location.clone();
         }
         race.grade = Grade::Proved;
-        race.by = vec!["conflict".to_owned()];
         race.id = race_id(&race.accesses[0], &race.accesses[1]);
-        if target.is_some_and(|target| target.rank == Rank::Unordered && race.id == target.race) {
+        let target = target.filter(|target| race.id == target.race);
+        race.by = target.map_or(vec![CONFLICT.to_owned()], Target::nominators);
+        if target.is_some_and(|target| target.rank == Rank::Unordered) {
             race.by.push("hb".to_owned());
         }
         race.witness = Some(self.witness(meeting, &race, &told));
@@ -185,7 +187,7 @@ impl Teller {
             found.locks.iter().map(lock).collect()
         });
         let race = CoreRace { earlier, later, address, block: None };
-        Kept { race, locks, forgotten: [None; 2], count: 1, order: None }
+        Kept { race, locks, forgotten: [None; 2], count: 1, order: None, witness: None }
     }
 
     fn side(&mut self, outcome: &Outcome, found: &Found) -> CoreSide {

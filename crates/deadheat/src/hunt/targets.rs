@@ -9,12 +9,16 @@ use std::path::Path;
 use std::str::FromStr;
 
 use deadheat_core::gate::{MAX_PATH, descriptor};
+use deadheat_core::race::Evidence;
+use deadheat_detect::registry;
 use deadheat_report::model::{Hex, Location, Operation};
 use deadheat_trace::tables::Modules;
 use serde::{Deserialize, Serialize};
 
 use super::folder::write_whole;
 use super::gatefile;
+use super::nominators::CONFLICT;
+use super::turns::Delay;
 use crate::exit::Failure;
 
 /// The version of the form; each line carries it.
@@ -34,6 +38,12 @@ pub(crate) struct Target {
     pub(crate) race: String,
     /// How likely the two accesses are to meet.
     pub(crate) rank: Rank,
+    /// Who nominated it: `conflict`, names of analyses. Empty in files of earlier versions, which knew conflicts alone.
+    #[serde(default)]
+    pub(crate) by: Vec<String>,
+    /// Who is to wait for the other at first, by a witness of the meeting.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) delay: Option<Delay>,
     /// The modules that the sides speak of.
     pub(crate) modules: Vec<Module>,
     /// The two accesses.
@@ -55,6 +65,21 @@ pub(crate) enum Rank {
     NoCommonLock,
     /// Both hold a lock.
     CommonLock,
+}
+
+/// What targets are tried by, the first first: how strong the evidence is that the two can meet.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(crate) enum Standing {
+    /// Nothing ordered them in the watched run.
+    Observed,
+    /// They are unordered in a predicted reordering of it.
+    Predicted,
+    /// No lock protects what they access, by the whole run.
+    Suspected,
+    /// They conflict, and something ordered them.
+    Conflicting,
+    /// The same, and both hold a lock.
+    Locked,
 }
 
 /// A module that a target speaks of.
@@ -179,6 +204,25 @@ impl Target {
             side.ordinal = 1;
         });
         target
+    }
+
+    /// How strong the evidence is that the two can meet.
+    pub(crate) fn standing(&self) -> Standing {
+        let suspects = |name: &String| {
+            registry::find(name).is_some_and(|analysis| analysis.evidence == Evidence::Suspected)
+        };
+        match self.rank {
+            Rank::Unordered => Standing::Observed,
+            Rank::Predicted => Standing::Predicted,
+            Rank::NoCommonLock | Rank::CommonLock if self.by.iter().any(suspects) => Standing::Suspected,
+            Rank::NoCommonLock => Standing::Conflicting,
+            Rank::CommonLock => Standing::Locked,
+        }
+    }
+
+    /// Who nominated it, by name.
+    pub(crate) fn nominators(&self) -> Vec<String> {
+        if self.by.is_empty() { vec![CONFLICT.to_owned()] } else { self.by.clone() }
     }
 
     /// What a descriptor is in every run of one build.
@@ -376,6 +420,8 @@ pub(crate) mod tests {
             group: String::new(),
             race: race.into(),
             rank,
+            by: vec![CONFLICT.into()],
+            delay: None,
             modules: vec![Module { name: "program".into(), build_id: "0a0b".into() }],
             sides: places.map(side),
             location: Location::Unknown,
@@ -415,6 +461,21 @@ pub(crate) mod tests {
             let error = parse("t", text.as_bytes(), true).expect_err(wrong).to_string();
             assert!(error.starts_with("t:3: "), "{error}");
         }
+    }
+
+    #[test]
+    fn who_nominated_is_kept_and_conflicts_did_where_nobody_is_named() {
+        let mut target = target("dh-1", Rank::Predicted, [1, 2], 1);
+        target.by = vec!["sync-reversal".into()];
+        target.delay = Some(Delay { side: 1, turn: 2 });
+        let line = String::from_utf8(text(std::slice::from_ref(&target))).expect("text");
+        assert_eq!(parse("t", line.as_bytes(), false).expect("well formed"), [target]);
+        let older = line.replacen(r#""by":["sync-reversal"],"delay":{"side":1,"turn":2},"#, "", 1);
+        assert_ne!(older, line);
+        let [read] = &parse("t", older.as_bytes(), false).expect("well formed")[..] else {
+            panic!("{older}")
+        };
+        assert_eq!((read.nominators(), read.delay), (vec![CONFLICT.to_owned()], None));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
 
 use deadheat_report::group::Groups;
-use deadheat_report::model::{Coverage, Finding, Race, Report, Summary};
+use deadheat_report::model::{Coverage, Finding, Nominated, Race, Report, Summary};
 
 use super::finding;
 use super::log::{Line, Provoked, Watched};
@@ -89,10 +89,13 @@ fn findings(lines: &[Line]) -> Vec<Finding> {
 
 fn coverage(counts: &Counts, watched: &Watched, lines: &[Line]) -> Coverage {
     let name = |(verdict, count): (&Verdict, &u64)| (verdict.name().to_owned(), *count);
+    let nominated =
+        |(name, &(pairs, proved)): (&String, &(u64, u64))| (name.clone(), Nominated { pairs, proved });
     Coverage {
         pairs: counts.pairs,
         proved: counts.proved,
         beyond: counts.beyond,
+        nominated: counts.nominated.iter().map(nominated).collect(),
         missed: counts.missed,
         verdicts: counts.verdicts.iter().map(name).collect(),
         unfinished: counts.under_way,
@@ -144,6 +147,7 @@ fn notes(coverage: &Coverage, watched: &Watched, lines: &[Line]) -> Vec<String> 
         );
     } else {
         notes.push(covered(coverage));
+        notes.extend(nominators(coverage));
     }
     let dropped = listed(&coverage.dropped, &DROPPED);
     if !dropped.is_empty() {
@@ -190,6 +194,16 @@ fn covered(coverage: &Coverage) -> String {
         parts.push(format!("{untried} not tried"));
     }
     format!("hunted {} in {}: {}", plural(pairs, "pair"), plural(runs, "re-run"), parts.join(", "))
+}
+
+/// Who nominated, if not conflicts alone did.
+fn nominators(coverage: &Coverage) -> Option<String> {
+    let told = |(name, count): (&String, &Nominated)| {
+        let Nominated { pairs, proved } = *count;
+        format!("{pairs} by {name} ({proved} proved)")
+    };
+    let told: Vec<String> = coverage.nominated.iter().map(told).collect();
+    (told.len() > 1).then(|| format!("nominated: {}", told.join(", ")))
 }
 
 fn listed(counts: &BTreeMap<String, u64>, words: &[(&str, &str)]) -> Vec<String> {

@@ -1,6 +1,6 @@
 //! Where analyses put their races: one of each kind is kept, with a count.
 //!
-//! Invariant: memory is bounded by [`MOST_KEPT`], however many races a run has.
+//! Invariant: memory is bounded by [`MOST_KEPT`] and [`MOST_WITNESSED`], however many races a run has.
 
 use std::collections::HashMap;
 
@@ -9,14 +9,18 @@ use deadheat_core::event::LockMode;
 use deadheat_core::finding::Finding;
 use deadheat_core::ids::{PlaceId, StackId};
 use deadheat_core::race::{Block, Guards, HeldLock, LockSetId, LockSets, Race, RaceSink, RunOrder, Side};
+use deadheat_core::witness::Witness;
 
 use super::finding;
 use super::suggest::Protection;
+use super::witness::Seen;
 
 /// How many races are kept: pairs of (place, stack, way of accessing).
 const MOST_KEPT: usize = 1 << 16;
 /// How many pairs of stacks are kept for one pair of places; a recursion has very many.
 const MOST_STACKS: u32 = 64;
+/// How much is kept of witnesses: pairs of a thread and a number of events.
+const MOST_WITNESSED: usize = 1 << 22;
 
 /// One side of a race as far as two races can differ for a reader: place and way of accessing.
 type Way = (PlaceId, u8, bool, Via);
@@ -37,6 +41,8 @@ pub(crate) struct Kept {
     pub(crate) count: u64,
     /// Of a suspected race: the least that the order of the run says of one of its kind.
     pub(crate) order: Option<RunOrder>,
+    /// Of a predicted race: the order that brings it about.
+    pub(crate) witness: Option<Seen>,
 }
 
 /// A lock that was held at a race.
@@ -63,6 +69,10 @@ pub(crate) struct Collector {
     findings: Vec<finding::Kept>,
     /// By the index in `kept`: which locks were held where that is raced for.
     protections: HashMap<usize, Protection>,
+    /// How much of the witnesses is kept.
+    witnessed: usize,
+    /// How many witnesses are not kept, as they would take too much.
+    unwitnessed: u64,
 }
 
 impl Collector {
@@ -91,6 +101,11 @@ impl Collector {
     /// How many were seen of which not even the kind is kept.
     pub(crate) fn dropped(&self) -> u64 {
         self.dropped
+    }
+
+    /// Of how many kept races the witness is not kept.
+    pub(crate) fn unwitnessed(&self) -> u64 {
+        self.unwitnessed
     }
 
     /// How many events of the run's beginning the analysis had to forget.
@@ -149,6 +164,19 @@ impl RaceSink for Collector {
         self.take(race, 1, || once(race, locks));
     }
 
+    fn predicted(&mut self, race: &Race, witness: &Witness<'_>, locks: &dyn LockSets) {
+        let next = self.kept.len();
+        self.take(race, 1, || once(race, locks));
+        let Some(kept) = self.kept.get_mut(next) else { return };
+        let size = Seen::size(witness);
+        if self.witnessed + size > MOST_WITNESSED {
+            self.unwitnessed += 1;
+            return;
+        }
+        self.witnessed += size;
+        kept.witness = Some(Seen::of(witness));
+    }
+
     fn forgot(&mut self, events: u64) {
         self.forgotten = events;
     }
@@ -176,7 +204,7 @@ impl RaceSink for Collector {
 pub(super) fn once(race: &Race, locks: &dyn LockSets) -> Kept {
     let held = |side: &Side| held(side.locks, locks);
     let locks = [held(&race.earlier), held(&race.later)];
-    Kept { race: *race, locks, forgotten: [None; 2], count: 1, order: None }
+    Kept { race: *race, locks, forgotten: [None; 2], count: 1, order: None, witness: None }
 }
 
 /// The locks of a set.

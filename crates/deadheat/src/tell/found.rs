@@ -7,7 +7,8 @@ use deadheat_trace::{Found, FoundLock, FoundSide, Trace};
 
 use super::collect::{Collector, Held, Kept};
 use super::owner::Owners;
-use super::{Judged, Judging, finding, resolve};
+use super::witness::Witnesses;
+use super::{Again, Judged, Judging, finding, resolve};
 use crate::exit::Failure;
 
 /// The analysis that finds the races while a program runs.
@@ -49,7 +50,8 @@ pub(super) fn judge(
     let mut judged =
         vec![Judged { analysis, found: &collector }, Judged { analysis: also, found: &findings }];
     judged.retain(|judged| judging.by.iter().any(|name| name == judged.analysis.name));
-    let report = resolve(trace, Owners::default(), &judged, 0, (judging, suppressions));
+    let again = Again { owners: Owners::default(), witnesses: Witnesses::read(trace, false) };
+    let report = resolve(trace, again, &judged, 0, (judging, suppressions));
     Ok((report, driven.err().map(|error| Failure::input(error.to_string()))))
 }
 
@@ -66,6 +68,7 @@ fn kept(found: &Found) -> Kept {
         forgotten: sides.map(forgotten),
         count: found.times,
         order: None,
+        witness: None,
     }
 }
 

@@ -10,8 +10,9 @@ pub(crate) mod owner;
 pub(crate) mod resolve;
 mod suggest;
 mod together;
+mod witness;
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -38,6 +39,7 @@ use crate::exit::{Context, Exit, Failure};
 use collect::Collector;
 use owner::Owners;
 use resolve::Resolver;
+use witness::Witnesses;
 
 /// The unit of `--memory-limit`.
 const MIB: usize = 1 << 20;
@@ -431,11 +433,13 @@ fn judge(
     let driven = trace.drive_into(&mut judge);
     let hidden_calls = judge.hidden_calls;
     works.iter_mut().for_each(|work| work.detector.finish(&mut work.found));
-    let races = works.iter().flat_map(|work| work.found.kept()).map(|kept| &kept.race);
-    let owners = Owners::read(&mut trace, races);
+    let kept = || works.iter().flat_map(|work| work.found.kept());
+    let owners = Owners::read(&mut trace, kept().map(|kept| &kept.race));
+    let witnesses = Witnesses::read(&mut trace, kept().any(|kept| kept.witness.is_some()));
+    let again = Again { owners, witnesses };
     let judged: Vec<_> =
         works.iter().map(|work| Judged { analysis: work.analysis, found: &work.found }).collect();
-    let report = resolve(&trace, owners, &judged, hidden_calls, (judging, suppressions));
+    let report = resolve(&trace, again, &judged, hidden_calls, (judging, suppressions));
     Ok((report, driven.err().map(|error| Failure::input(error.to_string()))))
 }
 
@@ -454,9 +458,15 @@ struct Judged<'a> {
     found: &'a Collector,
 }
 
+/// What reading the trace once more told.
+struct Again {
+    owners: Owners,
+    witnesses: Witnesses,
+}
+
 fn resolve(
     trace: &Trace,
-    owners: Owners,
+    Again { owners, mut witnesses }: Again,
     judged: &[Judged<'_>],
     hidden_calls: u64,
     (judging, suppressions): (&Judging, &mut Suppressions),
@@ -467,6 +477,7 @@ fn resolve(
     let mut groups = Groups::default();
     let mut silenced = BTreeSet::new();
     let mut suspicions = suggest::Suspicions::default();
+    let mut told = HashMap::new();
     for Judged { analysis, found } in judged {
         let (grade, by) = (grade(analysis), vec![analysis.name.to_owned()]);
         for (index, kept) in found.kept().iter().enumerate() {
@@ -480,12 +491,19 @@ fn resolve(
             if suppressions.take_race(&race) {
                 silenced.insert(id);
             } else {
+                if groups.grade(&id) < Some(grade) {
+                    told.insert(id, kept);
+                }
                 groups.add(race);
             }
         }
     }
     silenced.retain(|id| !groups.contains(id));
-    groups.each(|race| suspicions.complete(race, &mut resolver));
+    groups.each(|race| {
+        suspicions.complete(race, &mut resolver);
+        let kept = told.get(&race.id).and_then(|kept| Some((&kept.race, kept.witness.as_ref()?)));
+        race.witness = kept.and_then(|(race, seen)| witnesses.tell(race, seen, &mut resolver));
+    });
     let races = groups.into_races();
     let found = judged.iter().flat_map(|judged| judged.found.findings());
     let mut findings: Vec<Finding> = found.map(|kept| resolver.finding(kept)).collect();
@@ -504,7 +522,7 @@ fn resolve(
     let mut summary = Summary { suppressed, dropped, ..Summary::of(&races, &findings) };
     summary.notes = notes(trace, &run);
     summary.notes.extend(found::note(&run, &races));
-    summary.notes.extend(judged.iter().filter_map(forgotten));
+    summary.notes.extend(judged.iter().flat_map(|judged| [forgotten(judged), unwitnessed(judged)]).flatten());
     summary.notes.extend(resolver.take_warnings());
     Report { run, races, findings, summary }
 }
@@ -518,6 +536,13 @@ fn forgotten(judged: &Judged<'_>) -> Option<String> {
              those are not told"
         )
     })
+}
+
+/// Races whose witness was not kept for want of memory.
+fn unwitnessed(judged: &Judged<'_>) -> Option<String> {
+    let (name, races) = (judged.analysis.name, judged.found.unwitnessed());
+    (races > 0)
+        .then(|| format!("{name} has witnesses that are too long to be kept: {races} races are told without"))
 }
 
 /// The run that a trace tells of, judged by the analyses `by`.

@@ -168,6 +168,25 @@ impl<'a> Resolver<'a> {
         frames
     }
 
+    /// The frames of a place and of the call sites above it up to the first in the program's own sources; if none is, those of
+    /// the place.
+    pub(super) fn up_to_own(&mut self, place: PlaceId, stack: StackId) -> Vec<Frame> {
+        let tables = self.tables;
+        let mut frames = Vec::new();
+        for site in std::iter::once(place).chain(tables.stacks.frames(stack)) {
+            for frame in self.place(site).iter() {
+                frames.push(frame.clone());
+                if is_own(frame) {
+                    return frames;
+                }
+            }
+            if frames.len() >= MOST_FRAMES {
+                break;
+            }
+        }
+        self.place(place).to_vec()
+    }
+
     fn place(&mut self, place: PlaceId) -> Rc<[Frame]> {
         if let Some(known) = self.frames.get(&place) {
             return Rc::clone(known);
@@ -307,6 +326,17 @@ impl<'a> Resolver<'a> {
         Some(if offset == 0 { name } else { format!("{name}+{offset}") })
     }
 
+    /// The name of what lies at an address, if it is known without a race.
+    pub(crate) fn variable(&mut self, address: u64) -> Option<String> {
+        if let Some(name) = self.tables.names.get(address) {
+            return Some(name.to_owned());
+        }
+        match self.global(address, 1)? {
+            Location::Global { symbol, part, .. } => Some(symbol + &part),
+            _ => None,
+        }
+    }
+
     fn global(&mut self, address: u64, bytes: u64) -> Option<Location> {
         // The latest load counts: a race is told after the run.
         let (id, inside) = self.tables.modules.locate(address, u64::MAX)?;
@@ -330,16 +360,26 @@ impl<'a> Resolver<'a> {
             CoreLockMode::Write => LockMode::Write,
             CoreLockMode::Read => LockMode::Read,
         };
-        if let Some(name) = self.tables.names.get(held.lock) {
-            return Lock { name: name.to_owned(), id: name.to_owned(), mode };
-        }
-        let location = match &held.block {
-            // Of a lock only the first byte is known to be its own.
-            Some(block) => self.in_block(block, held.lock, 1),
-            None => self.global(held.lock, 1).unwrap_or_default(),
-        };
-        let (name, id) = lock_name(&location, held.lock);
+        let (name, id) = self.object("lock", (held.lock, 1), held.block.as_ref());
         Lock { name, id, mode }
+    }
+
+    /// The name of some bytes that are used as `what` (a lock, …), and what they are in every run. Of a lock only the first byte
+    /// is known to be its own.
+    pub(super) fn object(
+        &mut self,
+        what: &str,
+        (address, bytes): (u64, u64),
+        block: Option<&Block>,
+    ) -> (String, String) {
+        if let Some(name) = self.tables.names.get(address) {
+            return (name.to_owned(), name.to_owned());
+        }
+        let location = match block {
+            Some(block) => self.in_block(block, address, bytes),
+            None => self.global(address, bytes).unwrap_or_default(),
+        };
+        object_name(what, &location, address)
     }
 }
 
@@ -347,7 +387,7 @@ fn unnamed_on_stack(thread: String) -> Location {
     Location::Stack { thread, function: None, variable: None, file: None, line: None }
 }
 
-fn lock_name(location: &Location, address: u64) -> (String, String) {
+fn object_name(what: &str, location: &Location, address: u64) -> (String, String) {
     let at = |offset: u64| if offset == 0 { String::new() } else { format!("+{offset}") };
     match location {
         Location::Global { symbol, part, offset, module, .. } => {
@@ -358,19 +398,19 @@ fn lock_name(location: &Location, address: u64) -> (String, String) {
         Location::Heap { offset, frames, .. } => block_lock("heap block", *offset, frames),
         Location::Mapping { offset, frames, .. } => block_lock("mapping", *offset, frames),
         Location::Stack { thread, .. } => {
-            (format!("lock on the stack of {thread}"), format!("stack:{thread}"))
+            (format!("{what} on the stack of {thread}"), format!("stack:{thread}"))
         }
         Location::Tls { symbol: Some(symbol), thread } => {
             (format!("thread-local {symbol} of {thread}"), format!("tls:{symbol}:{thread}"))
         }
         Location::Tls { symbol: None, thread } => {
-            (format!("thread-local lock of {thread}"), format!("tls:{thread}"))
+            (format!("thread-local {what} of {thread}"), format!("tls:{thread}"))
         }
         Location::Named { name } => (name.clone(), name.clone()),
         Location::Descriptor { number, .. } => {
             (format!("file descriptor {number}"), format!("descriptor:{number}"))
         }
-        Location::Unknown => (format!("lock {address:#x}"), "unknown".to_owned()),
+        Location::Unknown => (format!("{what} {address:#x}"), "unknown".to_owned()),
     }
 }
 

@@ -13,7 +13,6 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use deadheat_core::gate::flag;
-use deadheat_detect::conflict::Options;
 use deadheat_report::model::{Race, Report};
 use deadheat_symbol::Symbolizer;
 use deadheat_trace::Trace;
@@ -21,7 +20,7 @@ use deadheat_trace::Trace;
 use crate::child::End;
 use crate::exit::Failure;
 use crate::hunt::again::Again;
-use crate::hunt::nominate::{Nominated, nominate, place_text};
+use crate::hunt::nominate::{Means, Nominated, nominate, place_text};
 use crate::hunt::outcome::Verdict;
 use crate::hunt::targets::{Rank, Target};
 use crate::hunt::turns::Delay;
@@ -90,7 +89,7 @@ impl Question<'_> {
                 (sites, edges) = (all, further);
             }
         }
-        let (nominated, _, _) = nominate(&mut open()?, Options::default(), Symbolizer::default(), &folder);
+        let (nominated, _, _) = nominate(&mut open()?, &Means::default(), Symbolizer::default(), &folder);
         let targets = matching(nominated, &sites);
         if let Some(answer) = self.provoke(&targets, &wanted, watched)? {
             return Ok(answer);

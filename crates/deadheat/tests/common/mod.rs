@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
 pub(crate) mod hunting;
+pub(crate) mod scenario;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -121,15 +121,16 @@ pub(crate) struct Program {
     needs: Option<String>,
 }
 
-/// The topic whose programs are recorded in an order that is set from outside; `tests/prediction.rs` judges them.
-const ORDERED: &str = "prediction";
+/// The topics whose programs are run in an order that is set from outside; `tests/prediction.rs` and `tests/nominated.rs`
+/// judge them.
+const ORDERED: [&str; 2] = ["prediction", "nomination"];
 
 /// The programs below `root`, sorted. Folders of further files are not entered.
 pub(crate) fn files(root: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for topic in fs::read_dir(root).expect("spec/programs is a folder") {
         let topic = topic.expect("spec/programs can be listed").path();
-        if !topic.is_dir() || topic.ends_with(ORDERED) {
+        if !topic.is_dir() || ORDERED.iter().any(|ordered| topic.ends_with(ordered)) {
             continue;
         }
         for file in fs::read_dir(&topic).expect("a topic can be listed") {
