@@ -16,7 +16,7 @@ const CHORES: &[Chore] = &[
     ("accept", "run acceptance lines at full count: watch, hunt or online [--list] [LINE…]", accept::run),
     (
         "bench",
-        "measure against native runs, TSan, RAPID and other ways: kernels, real, micro, gate, hunt, std",
+        "measure against native runs, TSan, RAPID and other ways: kernels, real, micro, gate, hunt, scenarios, std",
         bench::run,
     ),
     ("tidy", "check the rules of the house", tidy::run),

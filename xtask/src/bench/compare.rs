@@ -93,8 +93,8 @@ pub(crate) struct Manner {
     pub(crate) off: bool,
     /// Let deadheat find races while the program runs, instead of recording it.
     pub(crate) online: bool,
-    /// Also run the native build under Valgrind's tools.
-    pub(crate) valgrind: bool,
+    /// In how many rounds, the first ones, the native build is also run under Valgrind's tools.
+    pub(crate) valgrind: usize,
 }
 
 /// What was measured, one element a round.
@@ -132,7 +132,7 @@ impl Subject {
         let mut comparison =
             Comparison { name: self.name.clone(), threads: self.threads, ..Comparison::default() };
         let mut ways: Vec<Way> = Build::ALL.map(Way::Built).to_vec();
-        if manner.valgrind {
+        if manner.valgrind > 0 {
             ways.extend((0..Tool::ALL.len()).map(Way::Watched));
             comparison.watched = Tool::ALL.iter().map(|_| Watched::default()).collect();
         }
@@ -149,6 +149,7 @@ impl Subject {
                         self.detected(&mut comparison, tools, manner)?;
                     }
                     Way::Built(Build::Deadheat) => self.recorded(&mut comparison, tools, manner)?,
+                    Way::Watched(_) if round >= manner.valgrind => {}
                     Way::Watched(tool) => {
                         outputs.extend(self.watched(
                             Tool::ALL[tool],

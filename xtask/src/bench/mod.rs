@@ -8,11 +8,13 @@ mod compare;
 mod gate;
 mod hunt;
 mod kernels;
+mod marks;
 mod measure;
 mod micro;
 mod options;
 mod real;
 mod recording;
+mod scenarios;
 mod statistic;
 mod std_text;
 mod table;
@@ -59,6 +61,7 @@ usage: cargo xtask bench [kernels] [OPTIONS]   our own kernels: native, TSan, de
        cargo xtask bench gate [OPTIONS]        our kernels provoked with nothing hit, beside hooks that only return
        cargo xtask bench micro [OPTIONS]       single operations: instructions, under callgrind, and time
        cargo xtask bench hunt [OPTIONS]        the racy programs of spec/hunts, hunted in several ways
+       cargo xtask bench scenarios [OPTIONS]   the races of spec/programs/prediction: found from one run, and by free runs of others
        cargo xtask bench std [OPTIONS]         `hb` on a large STD text, beside RAPID
 
   --pairs N         rounds of each comparison (default 7)
@@ -70,6 +73,7 @@ usage: cargo xtask bench [kernels] [OPTIONS]   our own kernels: native, TSan, de
   --threads N,M     threads of each kernel or program (default 2); kernels and real take more than one number
   --online          kernels and real: deadheat finds races while the program runs, instead of recording it
   --valgrind        kernels and real: Helgrind and DRD, too, on the native build; slow: over --timeout is told as such
+  --valgrind-rounds N  these only in the first N rounds
 kernels:
   --off             also run with the hooks linked in but told to do nothing
 real:
@@ -82,6 +86,8 @@ std:
   --events N        size of the generated trace (default 1000000)
   --generator PATH  the script that makes the trace: PATH -n EVENTS -t THREADS --seed S -o FILE
   --rapid COMMAND   command line of RAPID's FastTrack, `{}` stands for the trace
+scenarios (--pairs is the number of free runs of each other tool, default 10):
+  --by A,B          the analyses (default: all that predict, `hb` and `lockset`)
 hunt (--pairs is the number of hunts in each way):
   --ways 'A B'      hunt, places, sample:N[,TIME], no-drops, no-ranking: as `deadheat hunt` does it, matching
                     places alone, sampling as long as hunt takes, without drops, without ranking";
@@ -111,6 +117,7 @@ fn dispatch(options: Options) -> Outcome<()> {
         "hunt" => hunt::run(&options),
         "micro" => micro::run(&options),
         "real" => real::run(&options),
+        "scenarios" => scenarios::run(&options),
         "std" => std_text::run(&options),
         other => Err(Stop::usage(format!("no bench is called {other}\n{USAGE}"))),
     }

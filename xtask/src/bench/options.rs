@@ -9,10 +9,12 @@ use super::{Outcome, Stop};
 
 /// What is measured, and how.
 pub(crate) struct Options {
-    /// `kernels`, `gate`, `hunt`, `micro`, `real`, `std` or `help`.
+    /// `kernels`, `gate`, `hunt`, `micro`, `real`, `scenarios`, `std` or `help`.
     pub(crate) subject: String,
     /// Rounds of each comparison.
     pub(crate) pairs: usize,
+    /// Analyses, if not the usual ones.
+    pub(crate) by: Vec<String>,
     /// If not empty: only these.
     pub(crate) only: Vec<String>,
     /// The C compiler.
@@ -31,6 +33,8 @@ pub(crate) struct Options {
     pub(crate) online: bool,
     /// Also measure Helgrind and DRD.
     pub(crate) valgrind: bool,
+    /// In how many rounds, if not in all.
+    pub(crate) valgrind_rounds: Option<usize>,
     /// Hunt real programs instead of measuring them.
     pub(crate) hunt: bool,
     /// Compare what real programs find by themselves with their recordings instead of measuring.
@@ -57,6 +61,7 @@ impl Options {
         let mut options = Options {
             subject: "kernels".to_owned(),
             pairs: 7,
+            by: Vec::new(),
             only: Vec::new(),
             cc: "clang-19".to_owned(),
             deadheat: None,
@@ -66,6 +71,7 @@ impl Options {
             off: false,
             online: false,
             valgrind: false,
+            valgrind_rounds: None,
             hunt: false,
             same: false,
             budget: "10m".to_owned(),
@@ -90,7 +96,12 @@ impl Options {
                     let value = words.next().ok_or_else(|| Stop::usage(format!("{option} needs a value")))?;
                     options.set(option, value)?;
                 }
-                name if first => options.subject = name.to_owned(),
+                name if first => {
+                    options.subject = name.to_owned();
+                    if name == "scenarios" {
+                        options.pairs = super::scenarios::RUNS;
+                    }
+                }
                 other => return Err(Stop::usage(format!("what is meant by {other}? see --help"))),
             }
             first = false;
@@ -101,12 +112,17 @@ impl Options {
     fn set(&mut self, option: &str, value: String) -> Outcome<()> {
         match option {
             "--pairs" => self.pairs = number(option, &value)?,
+            "--valgrind-rounds" => {
+                self.valgrind_rounds = Some(number(option, &value)?);
+                self.valgrind = true;
+            }
             "--threads" => {
                 self.threads = value.split(',').map(|one| number(option, one)).collect::<Outcome<_>>()?;
             }
             "--timeout" => self.timeout = Duration::from_secs(number(option, &value)? as u64),
             "--megabytes" => self.megabytes = number(option, &value)?,
             "--events" => self.events = number(option, &value)?,
+            "--by" => self.by = value.split(',').map(str::to_owned).collect(),
             "--only" => self.only = value.split(',').map(str::to_owned).collect(),
             "--cc" => self.cc = value,
             "--budget" => self.budget = value,
@@ -128,7 +144,8 @@ impl Options {
 
     /// How the programs are compared.
     pub(crate) fn manner(&self) -> Manner {
-        let Options { pairs, timeout, off, online, valgrind, .. } = *self;
+        let Options { pairs, timeout, off, online, .. } = *self;
+        let valgrind = if self.valgrind { self.valgrind_rounds.unwrap_or(pairs) } else { 0 };
         Manner { pairs, timeout, off, online, valgrind }
     }
 
@@ -175,7 +192,17 @@ mod tests {
     #[test]
     fn several_numbers_of_threads_are_read() {
         let Ok(options) = parse(&["--threads", "2,4", "--valgrind"]) else { panic!("well formed") };
-        assert_eq!((options.threads.as_slice(), options.manner().valgrind), (&[2, 4][..], true));
+        assert_eq!((options.threads.as_slice(), options.manner().valgrind), (&[2, 4][..], 7));
+        let Ok(options) = parse(&["--valgrind-rounds", "2"]) else { panic!("well formed") };
+        assert_eq!((options.pairs, options.manner().valgrind), (7, 2));
+    }
+
+    #[test]
+    fn scenarios_have_a_number_of_runs_of_their_own() {
+        let Ok(options) = parse(&["scenarios", "--by", "hb,shb"]) else { panic!("well formed") };
+        assert_eq!((options.pairs, options.by.len()), (10, 2));
+        let Ok(options) = parse(&["scenarios", "--pairs", "2"]) else { panic!("well formed") };
+        assert_eq!(options.pairs, 2);
     }
 
     #[test]

@@ -14,7 +14,7 @@ pub(crate) fn print(mut comparisons: Vec<Comparison>, manner: Manner) {
     for group in comparisons.chunk_by(|a, b| a.threads == b.threads) {
         println!("{} threads:\n", group[0].threads);
         println!("{}", costs(group));
-        if manner.valgrind {
+        if manner.valgrind > 0 {
             println!("{}", valgrind::table(group));
         }
         println!("{}", if manner.online { races(group) } else { contents(group) });

@@ -71,15 +71,25 @@ impl Tools {
 
 /// The provenance in a paragraph.
 pub(crate) fn paragraph(provenance: &Value) -> String {
+    let threads = provenance["threads"].as_array().into_iter().flatten();
+    let threads: Vec<String> = threads.map(Value::to_string).collect();
+    format!(
+        "{} {} rounds, {} threads{}.\n",
+        machine(provenance),
+        provenance["pairs"],
+        threads.join(" and "),
+        provenance["valgrind"].as_str().map_or_else(String::new, |version| format!("; {version}")),
+    )
+}
+
+/// What was measured, and where, in a sentence.
+pub(crate) fn machine(provenance: &Value) -> String {
     let text = |name: &str| match &provenance[name] {
         Value::String(text) => text.clone(),
         other => other.to_string(),
     };
-    let threads = provenance["threads"].as_array().into_iter().flatten();
-    let threads: Vec<String> = threads.map(Value::to_string).collect();
     format!(
-        "Commit {}, {}; {} × {}, {} of memory, {}; {}; load at the start {}. \
-         {} rounds, {} threads{}.\n",
+        "Commit {}, {}; {} × {}, {} of memory, {}; {}; load at the start {}.",
         text("commit"),
         text("date"),
         text("processors"),
@@ -88,9 +98,6 @@ pub(crate) fn paragraph(provenance: &Value) -> String {
         text("kernel"),
         text("compiler"),
         text("load"),
-        text("pairs"),
-        threads.join(" and "),
-        provenance["valgrind"].as_str().map_or_else(String::new, |version| format!("; {version}")),
     )
 }
 

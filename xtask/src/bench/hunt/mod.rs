@@ -4,7 +4,6 @@
 //! much processor time as `deadheat hunt` used, program by program. What is proved is compared
 //! with the marks; a proof without a mark is a false alarm, and is told.
 
-mod marks;
 mod way;
 
 use std::fs;
@@ -13,12 +12,12 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
+use super::marks::Marks;
 use super::measure::Run;
 use super::options::Options;
 use super::table::{Table, short};
 use super::tools::{self, Tools, make_folder, root};
 use super::{Outcome, Stop};
-use marks::Marks;
 use way::{Share, Way};
 
 /// One hunt.

@@ -1,4 +1,4 @@
-//! What the programs of `spec/hunts` say of themselves, and which of it a report proves.
+//! What a program says of its own races, and which of them a report tells or proves.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -6,28 +6,28 @@ use std::path::Path;
 use serde_json::Value;
 
 /// An access: its line, from 1, and its operation as a mark has it.
-type Side = (u64, String);
+pub(crate) type Side = (u64, String);
 
 /// The races that are marked in a program, each as its two accesses, the smaller first.
-pub(super) struct Marks {
+pub(crate) struct Marks {
     file: String,
     races: BTreeSet<[Side; 2]>,
 }
 
 /// What one hunt proved.
 #[derive(Default)]
-pub(super) struct Proved {
+pub(crate) struct Proved {
     /// Marked races.
-    pub(super) marked: usize,
+    pub(crate) marked: usize,
     /// Races that are not marked: false alarms.
-    pub(super) unmarked: usize,
+    pub(crate) unmarked: usize,
     /// The number of the re-run that proved the last marked race of those that were proved.
-    pub(super) last: u64,
+    pub(crate) last: u64,
 }
 
 impl Marks {
     /// Reads the marks `//~ race N: OPERATION` of a source.
-    pub(super) fn of(path: &Path, text: &str) -> Marks {
+    pub(crate) fn of(path: &Path, text: &str) -> Marks {
         let mut sides: BTreeMap<&str, Vec<Side>> = BTreeMap::new();
         for (line, text) in (1..).zip(text.lines()) {
             let marks = text.split_once("//~ ").map_or("", |(_, marks)| marks);
@@ -43,12 +43,24 @@ impl Marks {
     }
 
     /// How many races are marked.
-    pub(super) fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.races.len()
     }
 
+    /// The marked races.
+    pub(crate) fn races(&self) -> &BTreeSet<[Side; 2]> {
+        &self.races
+    }
+
+    /// The races that a report tells, of whatever grade.
+    pub(crate) fn told(&self, report: &str) -> BTreeSet<[Side; 2]> {
+        let lines = report.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        let races = lines.filter(|line| line["type"] == "race");
+        races.map(|race| in_order([0, 1].map(|side| self.side(&race["accesses"][side])))).collect()
+    }
+
     /// What the lines of a report prove.
-    pub(super) fn proved(&self, report: &str) -> Proved {
+    pub(crate) fn proved(&self, report: &str) -> Proved {
         let lines = report.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
         let mut first: BTreeMap<[Side; 2], u64> = BTreeMap::new();
         for race in lines.filter(|line| line["type"] == "race" && line["grade"] == "proved") {
@@ -113,5 +125,7 @@ mod tests {
         let report = [race(2, "read", true, 7), race(1, "write", false, 3), race(2, "write", false, 9)];
         let proved = marks.proved(&report.join("\n"));
         assert_eq!((proved.marked, proved.unmarked, proved.last), (2, 1, 7));
+        let told = marks.told(&report.join("\n"));
+        assert_eq!((told.len(), told.intersection(marks.races()).count()), (3, 2));
     }
 }
