@@ -3,18 +3,15 @@
 
 mod support;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use deadheat_core::event::Event;
 use deadheat_core::ids::PlaceId;
 use deadheat_csp::cspm::{self, Assertion, Model};
 use deadheat_csp::{Limits, Verdict, traces};
 use deadheat_detect::csp::{Form, Models, Script};
-use deadheat_detect::oracle::reorder::{Pair, Reads, is_race, races};
 use deadheat_detect::run::Record;
-use deadheat_detect::witness::Run;
 use support::generate::Generator;
-use support::told::{order, told};
+use support::orders::{equal, lines};
 use support::{full, short};
 
 /// How many random traces there are of each sort.
@@ -22,43 +19,9 @@ fn count() -> u64 {
     if full() { 100_000 } else { 5_000 }
 }
 
-/// A trace, a line an event.
-fn lines(events: &[Event]) -> String {
-    let line = |(index, event): (usize, &Event)| format!("{index} {:?} {:?}\n", event.thread, event.op);
-    events.iter().enumerate().map(line).collect()
-}
-
-/// What is told of a trace is what the oracle says. How many races there are.
-fn check(seed: u64, events: &[Event]) -> usize {
-    let mut races_found = 0;
-    for (analysis, reads) in [("csp", Reads::Kept), ("csp=paper", Reads::Free)] {
-        let possible = races(events, reads);
-        let told: BTreeMap<Pair, _> = told(analysis, true, events).into_iter().collect();
-        let found: Vec<&Pair> = told.keys().collect();
-        let expected: Vec<&Pair> = possible.keys().collect();
-        assert_eq!(found, expected, "seed {seed}: {analysis} of\n{}", lines(events));
-        let run = Run::new(events);
-        for (pair, witness) in &told {
-            let threads = (events[pair.0].thread, events[pair.1].thread);
-            let checked = run.check(&witness.borrowed(), threads).map_err(|broken| broken.to_string());
-            if reads == Reads::Kept {
-                assert_eq!(checked, Ok(*pair), "seed {seed}: {witness:?} of\n{}", lines(events));
-            }
-            let order = order(events, witness);
-            assert!(
-                is_race(events, reads, &order, *pair),
-                "seed {seed}: {analysis}: {pair:?} by {order:?} of\n{}",
-                lines(events)
-            );
-        }
-        races_found += told.len();
-    }
-    races_found
-}
-
 #[test]
 fn short_traces() {
-    let races: usize = (0..count()).map(|seed| check(seed, &short::trace(seed, 18))).sum();
+    let races: usize = (0..count()).map(|seed| equal(seed, &short::trace(seed, 18))).sum();
     println!("{} traces, {races} races", count());
     assert!(races > 1000);
 }
@@ -71,7 +34,7 @@ fn traces_of_every_sort() {
         for (place, event) in (1..).zip(&mut events) {
             event.place = PlaceId(place);
         }
-        check(seed, &events)
+        equal(seed, &events)
     };
     let races: usize = (0..count()).map(of).sum();
     println!("{} traces, {races} races", count());

@@ -1,14 +1,15 @@
-//! Happens-before against brute force on all small traces: two threads of three operations each
-//! and three threads of two each, in every interleaving, over several small alphabets. Shorter
-//! traces are among their beginnings.
+//! Happens-before and the predictions against brute force on all small traces: two threads of three
+//! operations each and three threads of two each, in every interleaving, over several small alphabets.
+//! Shorter traces are among their beginnings.
 //!
-//! By default every twentieth is looked at, at full count all.
+//! By default every nineteenth is looked at, and every 209th for the predictions; at full count all.
 
 mod support;
 
 use deadheat_core::access::{Access, MemoryOrder, Mode};
 use deadheat_core::event::{BlockKind, Event, LockMode, Op, SyncKind};
 use deadheat_core::ids::{PlaceId, StackId, ThreadId};
+use support::orders::{self, OTHERS};
 use support::{check, full};
 
 const X: u64 = 0x10f8;
@@ -49,6 +50,9 @@ struct Seen {
     met: usize,
     looked_at: usize,
     racy: usize,
+    /// How many were looked at for the predictions, and the races that `csp` tells of them.
+    reordered: usize,
+    predicted: usize,
 }
 
 /// All traces of `threads` threads with `each` operations each.
@@ -67,7 +71,9 @@ fn all(alphabet: &[Op], threads: usize, each: usize) {
         }
     }
     println!("{} of {} traces looked at, {} with races", seen.looked_at, seen.met, seen.racy);
+    println!("{} looked at in all orders, {} races predicted", seen.reordered, seen.predicted);
     assert!(seen.racy * 20 > seen.looked_at && seen.racy < seen.looked_at, "both outcomes are common");
+    assert!(seen.predicted * 20 > seen.reordered, "races are common");
 }
 
 fn interleave(left: &mut [usize], order: &mut Vec<usize>, orders: &mut Vec<Vec<usize>>) {
@@ -102,6 +108,11 @@ fn look(ops: &[Op], order: &[usize], each: usize, seen: &mut Seen) {
     if full() || seen.met.is_multiple_of(19) {
         seen.looked_at += 1;
         seen.racy += usize::from(check::agree(&events) > 0);
+    }
+    if full() || seen.met.is_multiple_of(19 * 11) {
+        seen.reordered += 1;
+        orders::within(seen.met as u64, &OTHERS, &events);
+        seen.predicted += orders::equal(seen.met as u64, &events);
     }
 }
 

@@ -4,6 +4,7 @@
 pub(crate) mod check;
 pub(crate) mod generate;
 pub(crate) mod naive;
+pub(crate) mod orders;
 pub(crate) mod random;
 pub(crate) mod short;
 pub(crate) mod statement1;
