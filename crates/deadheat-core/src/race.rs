@@ -133,6 +133,15 @@ pub trait RaceSink {
         let _ = pairs;
     }
 
+    /// Takes word that the analysis did as much work as it may, and left pairs of accesses, nobody knows how many, without a look.
+    fn stopped(&mut self) {}
+
+    /// Takes word of how many refinements the analysis checked: each asks whether two threads can come to stand before
+    /// conflicting accesses of one stretch of memory. Not of an analysis that checks none.
+    fn checked(&mut self, refinements: u64) {
+        let _ = refinements;
+    }
+
     /// Takes one race whose sides no lock protects, with what the order of the run says of them.
     fn suspected(&mut self, race: &Race, order: RunOrder, locks: &dyn LockSets) {
         let _ = order;

@@ -1,6 +1,6 @@
 //! How long the analyses take for a trace in RAPID's text format, and how much memory.
 //!
-//! `cargo run --release -p deadheat-detect --example prediction -- TRACE.std [NAME] [all-pairs]`
+//! `cargo run --release -p deadheat-detect --example prediction -- TRACE.std [NAME] [all-pairs] [limit=BYTES] [work=STEPS]`
 
 #[path = "../tests/support/std_format.rs"]
 #[allow(dead_code, reason = "a test reads another format")]
@@ -29,6 +29,18 @@ impl RaceSink for Racy {
     fn forgot(&mut self, events: u64) {
         println!("forgot {events} events");
     }
+
+    fn checked(&mut self, refinements: u64) {
+        println!("checked {refinements} refinements");
+    }
+
+    fn undecided(&mut self, pairs: u64) {
+        println!("could not decide {pairs} pairs");
+    }
+
+    fn stopped(&mut self) {
+        println!("did as much work as it may");
+    }
 }
 
 fn main() {
@@ -47,8 +59,12 @@ fn main() {
         return println!("no analysis {name}");
     };
     let all_pairs = arguments.iter().any(|argument| argument == "all-pairs");
-    let memory_limit = arguments.iter().find_map(|argument| argument.strip_prefix("limit=")?.parse().ok());
-    let (found, took) = run(analysis, &events, Options { all_pairs, memory_limit });
+    let limit = |name: &str| -> Option<u64> {
+        arguments.iter().find_map(|argument| argument.strip_prefix(name)?.parse().ok())
+    };
+    let memory_limit = limit("limit=").map(|bytes| bytes as usize);
+    let options = Options { all_pairs, memory_limit, work_limit: limit("work=") };
+    let (found, took) = run(analysis, &events, options);
     println!(
         "{name}: {} events, {} racy at {} places, {:.3} s of processor time, {} KiB more memory at most",
         events.len(),

@@ -24,8 +24,12 @@ pub struct Options {
     /// access only if all are.
     pub all_pairs: bool,
     /// About how many bytes of memory an analysis may take, if it has such a limit. What it does there is in its chapter of
-    /// `docs/analyses.md`; that it came to that it says by [`RaceSink::forgot`](deadheat_core::race::RaceSink::forgot).
+    /// `docs/analyses.md`; that it came to that it says by [`RaceSink::forgot`](deadheat_core::race::RaceSink::forgot) or
+    /// [`RaceSink::undecided`](deadheat_core::race::RaceSink::undecided).
     pub memory_limit: Option<usize>,
+    /// About how many steps an analysis may take, if it has such a limit (`csp`); that it came to that it says by
+    /// [`RaceSink::stopped`](deadheat_core::race::RaceSink::stopped).
+    pub work_limit: Option<u64>,
 }
 
 /// One analysis.

@@ -587,6 +587,9 @@ pub struct Summary {
     /// How many races were found but not kept, because there were too many.
     #[serde(skip_serializing_if = "is_zero")]
     pub dropped: u64,
+    /// How many refinements were checked, by an analysis that checks such: two threads and a stretch of memory each.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub checks: Option<u64>,
     /// How far a hunt came, if it was one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hunt: Option<Coverage>,

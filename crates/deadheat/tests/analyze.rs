@@ -74,6 +74,38 @@ fn the_same_report_by_way_of_a_file() {
     assert_eq!(types, ["run", "race", "race", "summary"]);
 }
 
+/// `T0` and `T3` come to `y` behind a read of `x` each; which of the two writes that they see comes first has to be tried.
+const TO_BE_TRIED: &str = "\
+T2|w(x)|1
+T3|r(x)|2
+T1|w(x)|3
+T0|r(x)|4
+T3|r(y)|5
+T0|w(y)|6
+";
+
+#[test]
+fn pairs_for_which_memory_does_not_do_are_counted_and_it_is_said_what_helps() {
+    const NOTE: &str = "csp could not say of 1 pair of accesses whether they can race, as its memory was full: \
+                        --memory-limit MIB gives it more";
+    let folder = Folder::new("undecided");
+    folder.write("t.std", TO_BE_TRIED);
+    let csp = |more: &[&str]| folder.run(&[&["analyze", "t.std", "--by", "csp"], more].concat());
+    let (_, _, all) = csp(&[]);
+    assert!(all.contains("data race on `y`") && !all.contains("could not say"), "{all}");
+    let (_, _, some) = csp(&["--memory-limit", "0"]);
+    assert!(!some.contains("data race on `y`") && some.contains(&format!("deadheat: {NOTE}\n")), "{some}");
+    for (limit, notes) in [("1", vec![]), ("0", vec![NOTE])] {
+        let (_, out, err) = csp(&["--memory-limit", limit, "--format", "json", "--fail-on", "proved"]);
+        let summary: serde_json::Value =
+            serde_json::from_str(out.lines().last().expect("a summary")).expect("JSON");
+        // Five pairs of threads conflict on `x`, and one on `y`.
+        assert_eq!((&summary["checks"], &summary["notes"]), (&6.into(), &notes.into()), "{err}");
+    }
+    let (_, out, _) = folder.run(&["analyze", "t.std", "--format", "json"]);
+    assert!(!out.contains("\"checks\""), "hb checks none: {out}");
+}
+
 /// Each format by what those who read it look for, and where it goes.
 #[test]
 fn the_formats_of_other_tools() {

@@ -136,7 +136,7 @@ fn predicted(built: &LastBox) -> Result<(), Failed> {
     }
     let report = lines(&built.folder.join("h/report.jsonl"));
     let race = report.iter().find(|line| line["type"] == "race").expect("the race");
-    assert_eq!(race["by"], serde_json::json!(["sync-preserving", "sync-reversal"]));
+    assert_eq!(race["by"], serde_json::json!(["sync-preserving", "sync-reversal", "csp"]));
     let target = &race["witness"]["target"];
     assert_eq!((&target["rank"], &target["by"]), (&"predicted".into(), &race["by"]));
     assert_eq!([&target["sides"][0]["ordinal"], &target["sides"][1]["ordinal"]], [8, 8]);

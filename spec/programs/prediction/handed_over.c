@@ -3,6 +3,7 @@
 //! told by sync-preserving: none
 //! told by sync-reversal: none
 //! told by shb: none
+//! told by csp: none
 #include <pthread.h>
 
 struct box {

@@ -3,6 +3,7 @@
 //! told by sync-preserving: 1, 2
 //! told by sync-reversal: 1, 2
 //! told by shb: 2
+//! told by csp: 1, 2
 #include <pthread.h>
 
 int result, line;

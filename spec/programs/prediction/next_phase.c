@@ -4,6 +4,7 @@
 //! told by sync-reversal: none
 //! told by shb: none
 //! told by lockset: none
+//! told by csp: none
 #include <pthread.h>
 
 int cell, done;

@@ -4,6 +4,7 @@
 //! told by sync-reversal: 1
 //! told by shb: none
 //! told by lockset: 1
+//! told by csp: 1
 #include <pthread.h>
 
 int cell, done;

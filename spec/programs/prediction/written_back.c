@@ -4,6 +4,7 @@
 //! told by sync-reversal: 1
 //! told by shb: none
 //! told by lockset: none
+//! told by csp: 1
 #include <pthread.h>
 
 int balance = 10, audits;

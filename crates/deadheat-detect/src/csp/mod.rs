@@ -34,6 +34,7 @@ use crate::run::{Keeps, Number, Record, Run, told};
 pub use models::Models;
 use pairs::Manner;
 pub use script::Script;
+use search::Bounds;
 
 /// Bytes for the states of one search, if nothing else is said.
 const MEMORY: usize = 256 << 20;
@@ -77,13 +78,20 @@ impl Detector for Csp {
         let manner = Manner {
             all_pairs: self.options.all_pairs,
             writers,
-            memory: self.options.memory_limit.unwrap_or(MEMORY),
+            bounds: Bounds {
+                memory: self.options.memory_limit.unwrap_or(MEMORY),
+                steps: self.options.work_limit.unwrap_or(u64::MAX),
+            },
             window: WINDOW,
         };
         let mut result = pairs::find(&run, manner);
         result.found.sort_by_key(|race| (race.later, race.earlier));
+        sink.checked(result.checks);
         if result.undecided > 0 {
             sink.undecided(result.undecided);
+        }
+        if result.stopped {
+            sink.stopped();
         }
         told::tell(&run, &result.found, sink);
     }

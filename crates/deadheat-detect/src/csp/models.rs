@@ -8,7 +8,7 @@ use super::build;
 use super::model::{Act, Model};
 use super::registers::uses;
 use super::script::{Script, script};
-use super::search::{Answer, search};
+use super::search::{Answer, Bounds, search};
 use super::{Form, MEMORY};
 use crate::run::{Cell, Keeps, Number, Record, Run, Use};
 
@@ -72,10 +72,11 @@ impl Models {
                 }
                 let targets = [(threads[0], earlier), (threads[1], now)]
                     .map(|(thread, at)| self.model.target(thread, at.event));
-                match search(&self.model, targets, MEMORY) {
+                let mut bounds = Bounds { memory: MEMORY, steps: u64::MAX };
+                match search(&self.model, targets, &mut bounds) {
                     Answer::Race(_) => drop(races.insert(race)),
                     Answer::None => {}
-                    Answer::OutOfMemory => return None,
+                    Answer::OutOfMemory | Answer::OutOfSteps => return None,
                 }
             }
         }

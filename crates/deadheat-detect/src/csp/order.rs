@@ -13,6 +13,9 @@ use deadheat_core::event::LockMode;
 
 use super::model::{At, Lock, Model, Section, Target, Value};
 
+/// So many edges are compared in the time of a step.
+const EDGES_A_STEP: usize = 16;
+
 /// A set of operations that has to come first, and what is known of its order.
 #[derive(Debug)]
 pub(super) struct Order {
@@ -26,6 +29,8 @@ pub(super) struct Order {
     edges: Vec<Vec<At>>,
     /// The operations in the run's order.
     sorted: Vec<At>,
+    /// How many operations were looked at so far, each as often as it was.
+    steps: usize,
 }
 
 /// There is no such order.
@@ -33,12 +38,14 @@ struct Contradiction;
 
 type Checked<T> = Result<T, Contradiction>;
 
-/// What two accesses need; `None` if they cannot stand side by side.
-pub(super) fn order(model: &Model, pair: [Target; 2]) -> Option<Order> {
+/// What two accesses need; `None` if they cannot stand side by side. The steps that this takes are added to `steps`.
+pub(super) fn order(model: &Model, pair: [Target; 2], steps: &mut usize) -> Option<Order> {
     let mut limits = closure(model, pair)?;
     loop {
         let mut order = Order::new(model, &limits);
-        match order.saturate(model, pair, &mut limits) {
+        let saturated = order.saturate(model, pair, &mut limits);
+        *steps += order.steps;
+        match saturated {
             Ok(true) => return Some(order),
             Ok(false) => {}
             Err(Contradiction) => return None,
@@ -102,6 +109,7 @@ impl Order {
             before: vec![0; rows * limits.len()],
             edges: vec![Vec::new(); rows],
             sorted,
+            steps: rows,
         }
     }
 
@@ -158,6 +166,7 @@ impl Order {
         let mut changed = true;
         while changed {
             changed = false;
+            self.steps += self.sorted.len();
             for index in 0..self.sorted.len() {
                 let (thread, at) = self.sorted[index];
                 let row = self.row((thread, at));
@@ -201,6 +210,7 @@ impl Order {
             return Ok(false);
         }
         let row = self.row(other);
+        self.steps += 1 + self.edges[row].len() / EDGES_A_STEP;
         let new = !self.edges[row].contains(&one);
         if new {
             self.edges[row].push(one);

@@ -15,7 +15,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::build;
 use super::model::{At, Model, Target};
 use super::registers::uses;
-use super::search::{Answer, search};
+use super::search::{Answer, Bounds, search};
 use crate::run::told::Found;
 use crate::run::{Cell, Number, Run, Use, locks};
 
@@ -32,10 +32,13 @@ struct Group {
 #[derive(Debug, Default)]
 pub(super) struct Result {
     pub(super) found: Vec<Found>,
-    /// How many pairs were asked about, each once.
+    /// How many refinements were checked: one for each life of a stretch of memory and two threads of which a pair of accesses was
+    /// asked about, in each window.
     pub(super) checks: u64,
-    /// For how many of them the memory did not do.
+    /// For how many pairs that were asked about the memory did not do.
     pub(super) undecided: u64,
+    /// Whether the steps were over before all pairs were asked about.
+    pub(super) stopped: bool,
 }
 
 /// What is to be searched for.
@@ -43,30 +46,38 @@ pub(super) struct Result {
 pub(super) struct Manner {
     pub(super) all_pairs: bool,
     pub(super) writers: bool,
-    /// Bytes for the states of one search.
-    pub(super) memory: usize,
+    /// What the searches may take.
+    pub(super) bounds: Bounds,
     /// How many events a window has.
     pub(super) window: Number,
 }
 
 /// All races: for each access that races with an earlier one of its window, one with each other thread, or each pair of places.
-pub(super) fn find(run: &Run, manner: Manner) -> Result {
+pub(super) fn find(run: &Run, mut manner: Manner) -> Result {
     let mut result = Result::default();
     let mut told = FxHashSet::default();
     let mut places = FxHashSet::default();
     let length = run.len() as Number;
     let mut from: Number = 0;
     loop {
+        if manner.bounds.steps == 0 {
+            result.stopped = true;
+            return result;
+        }
         let window = from..length.min(from.saturating_add(manner.window));
         let last = window.end == length;
+        manner.bounds.take(window.clone().count() + run.cells.len());
         let model = build::model(run, window.clone(), manner.writers);
-        let verdicts = FxHashMap::default();
-        let mut search = Search { run, manner, model, window, verdicts, told, places, result };
+        let (verdicts, asked) = (FxHashMap::default(), FxHashSet::default());
+        let mut search = Search { run, manner, model, window, verdicts, asked, told, places, result };
         for cell in &run.cells {
+            if search.result.stopped {
+                break;
+            }
             search.cell(cell);
         }
-        Search { told, places, result, .. } = search;
-        if last {
+        Search { manner, told, places, result, .. } = search;
+        if last || result.stopped {
             return result;
         }
         from += (manner.window / 2).max(1);
@@ -75,12 +86,17 @@ pub(super) fn find(run: &Run, manner: Manner) -> Result {
 
 type Order = Rc<Vec<At>>;
 
+/// A stretch of memory, by its first address, and the event with which its life begins.
+type Variable = (u64, u32);
+
 struct Search<'a> {
     run: &'a Run,
     manner: Manner,
     model: Model,
     window: Range<Number>,
     verdicts: FxHashMap<[Target; 2], Option<Order>>,
+    /// The refinements that were checked of a stretch of memory: life and threads.
+    asked: FxHashSet<(u32, [u32; 2])>,
     /// The pairs that were found.
     told: FxHashSet<[Number; 2]>,
     /// The pairs of places that were, where all of them are asked for.
@@ -98,6 +114,7 @@ impl Search<'_> {
         {
             return;
         }
+        self.asked.clear();
         let mut groups: Vec<Vec<Group>> = (0..self.run.threads()).map(|_| Vec::new()).collect();
         for now in &accesses {
             let (thread, _) = self.run.place(now.event);
@@ -105,15 +122,16 @@ impl Search<'_> {
             join(&mut groups[thread], target, now);
             for (other, groups) in groups.iter().enumerate() {
                 if other != thread {
-                    self.against(cell, groups, (target, now));
+                    self.against(cell.address, groups, (target, now));
                 }
             }
         }
     }
 
     /// Looks for a race of an access with the latest fitting one of another thread.
-    fn against(&mut self, cell: &Cell, groups: &[Group], (target, now): (Target, &Use)) {
+    fn against(&mut self, address: u64, groups: &[Group], (target, now): (Target, &Use)) {
         for group in groups.iter().rev() {
+            self.manner.bounds.take(1);
             let behind = group.events.partition_point(|&event| self.run.before_any(event, now.event));
             let Some(&candidate) = group.events.get(behind) else {
                 // Who comes behind one access in every order comes behind all before it.
@@ -122,40 +140,53 @@ impl Search<'_> {
             if group.life != now.life || !conflicts(group.mode, group.atomic, now.mode, now.atomic) {
                 continue;
             }
+            let variable = (address, now.life);
             if self.manner.all_pairs {
                 for &earlier in &group.events[behind..] {
-                    self.new_places(cell, [group.target, target], [earlier, now.event]);
+                    self.new_places(variable, [group.target, target], [earlier, now.event]);
                 }
                 continue;
             }
             let pair = [candidate, now.event];
-            if self.told.contains(&pair) || self.races(cell, [group.target, target], pair) {
+            if self.told.contains(&pair) || self.races(variable, [group.target, target], pair) {
                 return;
             }
         }
     }
 
     /// Looks whether a pair races, unless one of its places does.
-    fn new_places(&mut self, cell: &Cell, targets: [Target; 2], pair: [Number; 2]) {
+    fn new_places(&mut self, variable: Variable, targets: [Target; 2], pair: [Number; 2]) {
         let mut places = pair.map(|number| {
             let event = self.run.event(number);
             (event.place, event.stack, self.run.access(number).map_or(Mode::Write, |access| access.mode))
         });
         places.sort_unstable_by_key(|&(place, stack, mode)| (place, stack, mode as u8));
-        if !self.places.contains(&places) && self.races(cell, targets, pair) {
+        if !self.places.contains(&places) && self.races(variable, targets, pair) {
             self.places.insert(places);
         }
     }
 
-    fn races(&mut self, cell: &Cell, targets: [Target; 2], pair: [Number; 2]) -> bool {
+    fn races(&mut self, (address, life): Variable, targets: [Target; 2], pair: [Number; 2]) -> bool {
         let known = self.verdicts.get(&targets).cloned();
+        if known.is_none() && self.manner.bounds.steps == 0 {
+            self.result.stopped = true;
+        }
+        if self.result.stopped {
+            return false;
+        }
+        let mut threads = targets.map(|target| target.thread);
+        threads.sort_unstable();
+        self.result.checks += u64::from(self.asked.insert((life, threads)));
         let verdict = known.unwrap_or_else(|| {
-            self.result.checks += 1;
-            let verdict = match search(&self.model, targets, self.manner.memory) {
+            let verdict = match search(&self.model, targets, &mut self.manner.bounds) {
                 Answer::Race(order) => Some(Rc::new(order)),
                 Answer::None => None,
                 Answer::OutOfMemory => {
                     self.result.undecided += 1;
+                    None
+                }
+                Answer::OutOfSteps => {
+                    self.result.stopped = true;
                     None
                 }
             };
@@ -163,7 +194,7 @@ impl Search<'_> {
             verdict
         });
         let Some(order) = verdict else { return false };
-        let found = self.found(cell, pair, &order);
+        let found = self.found(address, pair, &order);
         if !self.run.sections.well_formed && !locks::exclude(self.run, self.events(&found).into_iter()) {
             return false;
         }
@@ -195,7 +226,7 @@ impl Search<'_> {
     }
 
     /// What is told of a pair behind some operations.
-    fn found(&self, cell: &Cell, pair: [Number; 2], order: &[At]) -> Found {
+    fn found(&self, address: u64, pair: [Number; 2], order: &[At]) -> Found {
         let Self { run, model, window, .. } = self;
         let mut cut: Vec<u32> = (0..run.threads())
             .map(|thread| run.row(thread).partition_point(|&at| at < window.start) as u32)
@@ -211,7 +242,7 @@ impl Search<'_> {
         }
         let order = (!events.is_sorted()).then(|| (0..window.start).chain(events).collect());
         let [earlier, later] = pair;
-        Found { earlier, later, address: cell.address, cut, order }
+        Found { earlier, later, address, cut, order }
     }
 }
 

@@ -22,11 +22,32 @@ pub(super) enum Answer {
     None,
     /// The states seen are more than there is memory for.
     OutOfMemory,
+    /// There were not enough steps left.
+    OutOfSteps,
 }
 
-/// Looks for an order that brings two accesses side by side, with about so many bytes for states.
-pub(super) fn search(model: &Model, pair: [Target; 2], memory: usize) -> Answer {
-    let Some(order) = order::order(model, pair) else { return Answer::None };
+/// What searches may take.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bounds {
+    /// Bytes for the states of one search.
+    pub(super) memory: usize,
+    /// Steps that are left for all searches: a step is a look at one thing of the model, or of a state.
+    pub(super) steps: u64,
+}
+
+impl Bounds {
+    /// So many steps are done.
+    pub(super) fn take(&mut self, steps: usize) {
+        self.steps = self.steps.saturating_sub(steps as u64);
+    }
+}
+
+/// Looks for an order that brings two accesses side by side.
+pub(super) fn search(model: &Model, pair: [Target; 2], bounds: &mut Bounds) -> Answer {
+    let mut steps = 0;
+    let order = order::order(model, pair, &mut steps);
+    bounds.take(steps);
+    let Some(order) = order else { return Answer::None };
     let mut least = order.limits.clone();
     for target in pair {
         // No operation of the access's thread is left out, even if nothing else needs it.
@@ -42,7 +63,7 @@ pub(super) fn search(model: &Model, pair: [Target; 2], memory: usize) -> Answer 
         if tried.contains(&limits) {
             continue;
         }
-        let answer = within(model, pair, &order, limits.clone(), memory);
+        let answer = within(model, pair, &order, limits.clone(), bounds);
         if answer != Answer::None {
             return answer;
         }
@@ -52,7 +73,8 @@ pub(super) fn search(model: &Model, pair: [Target; 2], memory: usize) -> Answer 
 }
 
 /// The same with no more than so many operations of each thread.
-fn within(model: &Model, pair: [Target; 2], order: &Order, limits: Vec<u32>, memory: usize) -> Answer {
+fn within(model: &Model, pair: [Target; 2], order: &Order, limits: Vec<u32>, bounds: &mut Bounds) -> Answer {
+    bounds.take(model.values.len() + model.registers.len());
     let mut state = State::new(model, order, limits, pair);
     let mut seen: FxHashSet<Box<[u32]>> = FxHashSet::default();
     let mut bytes = 0;
@@ -65,10 +87,14 @@ fn within(model: &Model, pair: [Target; 2], order: &Order, limits: Vec<u32>, mem
         }
         let key = state.key();
         let size = key.len() * 4 + 16;
+        bounds.take(key.len());
+        if bounds.steps == 0 {
+            return Answer::OutOfSteps;
+        }
         let mut moves = Vec::new();
         if seen.insert(key) {
             bytes += size;
-            if bytes > memory {
+            if bytes > bounds.memory {
                 return Answer::OutOfMemory;
             }
             moves = state.moves();

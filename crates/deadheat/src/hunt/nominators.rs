@@ -4,8 +4,8 @@
 //! [`BY_DEFAULT`]: a race with a witness names the two accesses that can meet (an [`Occasion`], with a hint from the
 //! witness how); any other, and one of an analysis whose evidence is a suspicion, only two places.
 //!
-//! Invariants: memory is bounded by [`MEMORY`] for an analysis that keeps to a bound, by [`Nominator::most_events`] for
-//! one that holds the run, and by [`MOST`] for what they tell.
+//! Invariants: memory is bounded by [`Nominator::memory`] for an analysis that keeps to a bound, by [`Nominator::most_events`] for
+//! one that holds the run, and by [`MOST`] for what they tell; and time by [`WORK`] for one that searches.
 
 use std::collections::HashMap;
 
@@ -30,15 +30,24 @@ struct Nominator {
     name: &'static str,
     /// It judges no run of more events than this: it holds the run in memory.
     most_events: u64,
+    /// About how many bytes it may take, if it keeps to such a bound.
+    memory: usize,
 }
 
 /// Those that do.
-const BY_DEFAULT: [Nominator; 3] = [
-    Nominator { name: "sync-preserving", most_events: u64::MAX },
-    Nominator { name: "sync-reversal", most_events: MOST_HELD },
-    Nominator { name: "lockset", most_events: u64::MAX },
+const BY_DEFAULT: [Nominator; 4] = [
+    Nominator { name: "sync-preserving", most_events: u64::MAX, memory: MEMORY },
+    Nominator { name: "sync-reversal", most_events: MOST_HELD, memory: MEMORY },
+    Nominator { name: "csp", most_events: MOST_SEARCHED, memory: MEMORY_OF_A_SEARCH },
+    Nominator { name: "lockset", most_events: u64::MAX, memory: MEMORY },
 ];
 
+/// How many steps an analysis may take that counts them: one or two seconds of `csp`.
+const WORK: u64 = 30_000_000;
+/// Events of a run of which all orders are searched; to prepare for that takes time, too.
+const MOST_SEARCHED: u64 = 500_000;
+/// Bytes for one search, so that a single pair does not take all steps.
+const MEMORY_OF_A_SEARCH: usize = 16 << 20;
 /// About how many bytes an analysis may take that keeps to a bound.
 const MEMORY: usize = 1 << 30;
 /// Events of a run that is held in memory. Of a random run of a million `sync-reversal` takes 270 bytes an event.
@@ -161,7 +170,8 @@ struct Work {
 impl Work {
     fn new(analysis: &'static Analysis) -> Work {
         let nominator = BY_DEFAULT.iter().find(|nominator| nominator.name == analysis.name);
-        let options = Options { all_pairs: false, memory_limit: Some(MEMORY) };
+        let memory = nominator.map_or(MEMORY, |nominator| nominator.memory);
+        let options = Options { all_pairs: false, memory_limit: Some(memory), work_limit: Some(WORK) };
         Work {
             analysis,
             detector: Some((analysis.new)(options)),
@@ -197,14 +207,9 @@ impl Watch<'_> {
         for (number, work) in self.works.iter_mut().enumerate() {
             let Some(detector) = &mut work.detector else { continue };
             let predicts = work.analysis.evidence >= Evidence::Predicted;
-            let mut hear =
-                Hear { number, predicts, judgement: self.judgement, turns: &self.turns, forgot: 0 };
+            let (name, turns) = (work.analysis.name, &self.turns);
+            let mut hear = Hear { number, name, predicts, judgement: self.judgement, turns };
             show(&mut **detector, &mut hear);
-            if hear.forgot > 0 {
-                let (name, events) = (work.analysis.name, hear.forgot);
-                let note = format!("{name} had too little memory: it forgot the run's first {events} events");
-                self.judgement.notes.push(note);
-            }
         }
     }
 
@@ -240,11 +245,11 @@ impl Visit for Watch<'_> {
 /// Hears what one analysis tells.
 struct Hear<'a> {
     number: usize,
+    name: &'static str,
     /// Whether its evidence is a prediction or better.
     predicts: bool,
     judgement: &'a mut Judgement,
     turns: &'a Turns,
-    forgot: u64,
 }
 
 impl RaceSink for Hear<'_> {
@@ -265,7 +270,18 @@ impl RaceSink for Hear<'_> {
     }
 
     fn forgot(&mut self, events: u64) {
-        self.forgot = events;
+        let note = format!("{} had too little memory: it forgot the run's first {events} events", self.name);
+        self.judgement.notes.push(note);
+    }
+
+    fn undecided(&mut self, pairs: u64) {
+        let note = format!("{} had too little memory to decide {pairs} pairs of accesses", self.name);
+        self.judgement.notes.push(note);
+    }
+
+    fn stopped(&mut self) {
+        let note = format!("{} looked at a part of the run only, so that the hunt can begin", self.name);
+        self.judgement.notes.push(note);
     }
 }
 
@@ -304,12 +320,12 @@ mod tests {
 
     #[test]
     fn predictions_name_accesses_and_others_places() {
-        let judgement = judged(&["sync-preserving", "lockset", "sync-reversal", "hb"], 2);
+        let judgement = judged(&["sync-preserving", "lockset", "sync-reversal", "csp", "hb"], 2);
         assert_eq!(judgement.pairs(), [Told { events: [(ThreadId(1), 0), (ThreadId(2), 0)] }]);
         assert_eq!(judgement.occasions[0].hint, None);
         let places = [PlaceId(2), PlaceId(1)];
         assert_eq!(judgement.by(&[], places), ["lockset", "hb"]);
-        assert_eq!(judgement.by(&[0], places), ["sync-preserving", "lockset", "sync-reversal", "hb"]);
+        assert_eq!(judgement.by(&[0], places), ["sync-preserving", "lockset", "sync-reversal", "csp", "hb"]);
         assert!(judgement.by(&[], [PlaceId(1), PlaceId(3)]).is_empty());
         assert!(judgement.notes.is_empty());
     }
@@ -319,6 +335,22 @@ mod tests {
         let judgement = judged(&["sync-reversal"], 1);
         assert!(judgement.pairs().is_empty());
         assert_eq!(judgement.notes, ["sync-reversal nominated nothing: the run has more than 1 events"]);
+    }
+
+    #[test]
+    fn what_an_analysis_left_is_said() {
+        let (mut judgement, turns) = (Judgement::default(), Turns::default());
+        let mut hear =
+            Hear { number: 0, name: "csp", predicts: true, judgement: &mut judgement, turns: &turns };
+        hear.undecided(3);
+        hear.stopped();
+        hear.forgot(7);
+        let notes = [
+            "csp had too little memory to decide 3 pairs of accesses",
+            "csp looked at a part of the run only, so that the hunt can begin",
+            "csp had too little memory: it forgot the run's first 7 events",
+        ];
+        assert_eq!(judgement.notes, notes);
     }
 
     #[test]

@@ -66,6 +66,8 @@ pub(crate) struct Collector {
     ways: HashMap<[Way; 2], (u32, usize)>,
     dropped: u64,
     forgotten: u64,
+    undecided: u64,
+    checks: Option<u64>,
     findings: Vec<finding::Kept>,
     /// By the index in `kept`: which locks were held where that is raced for.
     protections: HashMap<usize, Protection>,
@@ -111,6 +113,16 @@ impl Collector {
     /// How many events of the run's beginning the analysis had to forget.
     pub(crate) fn forgotten(&self) -> u64 {
         self.forgotten
+    }
+
+    /// Of how many pairs of accesses the analysis could not say whether they race, for want of memory.
+    pub(crate) fn undecided(&self) -> u64 {
+        self.undecided
+    }
+
+    /// How many refinements it checked, if it checks any.
+    pub(crate) fn checks(&self) -> Option<u64> {
+        self.checks
     }
 
     /// Takes a race that was seen `times` times; `rest` makes what is kept of it if it is the first of its kind.
@@ -179,6 +191,14 @@ impl RaceSink for Collector {
 
     fn forgot(&mut self, events: u64) {
         self.forgotten = events;
+    }
+
+    fn undecided(&mut self, pairs: u64) {
+        self.undecided += pairs;
+    }
+
+    fn checked(&mut self, refinements: u64) {
+        *self.checks.get_or_insert(0) += refinements;
     }
 
     fn suspected(&mut self, race: &Race, order: RunOrder, locks: &dyn LockSets) {

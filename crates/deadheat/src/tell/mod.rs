@@ -422,7 +422,7 @@ fn judge(
         return found::judge(&mut trace, judging, suppressions);
     }
     let memory_limit = judging.memory_limit.map(|limit| limit.saturating_mul(MIB));
-    let options = Options { all_pairs: judging.all_pairs, memory_limit };
+    let options = Options { all_pairs: judging.all_pairs, memory_limit, work_limit: None };
     let mut works: Vec<Work> = judging
         .by
         .iter()
@@ -519,10 +519,16 @@ fn resolve(
     let by = judged.iter().map(|judged| judged.analysis.name.to_owned()).collect();
     let run = run_of(trace, by, hidden_calls, &folder);
     let dropped = judged.iter().map(|judged| judged.found.dropped()).sum();
-    let mut summary = Summary { suppressed, dropped, ..Summary::of(&races, &findings) };
+    let checks = judged.iter().filter_map(|judged| judged.found.checks()).reduce(|one, other| one + other);
+    let mut summary = Summary { suppressed, dropped, checks, ..Summary::of(&races, &findings) };
     summary.notes = notes(trace, &run);
     summary.notes.extend(found::note(&run, &races));
-    summary.notes.extend(judged.iter().flat_map(|judged| [forgotten(judged), unwitnessed(judged)]).flatten());
+    summary.notes.extend(
+        judged
+            .iter()
+            .flat_map(|judged| [forgotten(judged), undecided(judged), unwitnessed(judged)])
+            .flatten(),
+    );
     summary.notes.extend(resolver.take_warnings());
     Report { run, races, findings, summary }
 }
@@ -536,6 +542,20 @@ fn forgotten(judged: &Judged<'_>) -> Option<String> {
              those are not told"
         )
     })
+}
+
+/// Pairs that an analysis could not decide for want of memory.
+fn undecided(judged: &Judged<'_>) -> Option<String> {
+    let (name, pairs) = (judged.analysis.name, judged.found.undecided());
+    let pairs = match pairs {
+        0 => return None,
+        1 => "1 pair".to_owned(),
+        many => format!("{many} pairs"),
+    };
+    Some(format!(
+        "{name} could not say of {pairs} of accesses whether they can race, as its memory was full: --memory-limit MIB \
+         gives it more"
+    ))
 }
 
 /// Races whose witness was not kept for want of memory.

@@ -28,7 +28,7 @@ use scenario::Scenario;
 pub(super) const RUNS: usize = 10;
 
 /// The analyses of which the table has a column; it has the columns of others if `--by` names them.
-const ANALYSES: [&str; 5] = ["hb", "shb", "lockset", "sync-preserving", "sync-reversal"];
+const ANALYSES: [&str; 6] = ["hb", "shb", "lockset", "sync-preserving", "sync-reversal", "csp"];
 
 /// The row of the paper's table 1: scenarios, lines of code, real races, events, checks, races, races that Helgrind found.
 const PAPER: [&str; 7] = ["20", "952", "14", "20289", "28", "14", "11"];
@@ -41,6 +41,8 @@ struct Found {
     other: Vec<[Side; 2]>,
     /// How many refinements it checked, if it checks refinements and says so in the report's summary.
     checks: Option<u64>,
+    /// How many seconds the command took from its start to its end, reading the trace and telling the races with the rest.
+    seconds: f64,
 }
 
 /// What a tool found in free runs of a scenario.
@@ -96,7 +98,7 @@ pub(super) fn run(options: &Options) -> Outcome<()> {
     );
     println!("{}", in_the_papers_form(&rows, &by).markdown());
     println!("{}", by_scenario(&rows, &by).markdown());
-    print!("{}", unmarked(&rows, &by));
+    print!("{}{}", slowest(&rows, &by), unmarked(&rows, &by));
     Ok(())
 }
 
@@ -112,7 +114,7 @@ impl Bench<'_> {
         self.record(&scenario)?;
         let (mut found, mut events) = (Vec::new(), 0);
         for analysis in by {
-            let report = self.analyze(analysis)?;
+            let (report, seconds) = self.analyze(analysis)?;
             let line = |sort: &str| {
                 let lines = report.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
                 lines.into_iter().find(|line| line["type"] == sort).unwrap_or_default()
@@ -127,7 +129,7 @@ impl Bench<'_> {
                     scenario.name
                 );
             }
-            found.push(Found { real, other, checks: line("summary")["checks"].as_u64() });
+            found.push(Found { real, other, checks: line("summary")["checks"].as_u64(), seconds });
         }
         let seen = Peer::ALL.iter().map(|&peer| self.watch(&scenario, peer)).collect::<Outcome<_>>()?;
         Ok(Row { scenario, events, found, seen })
@@ -154,8 +156,8 @@ impl Bench<'_> {
         }
     }
 
-    /// The report of an analysis of the recording.
-    fn analyze(&self, analysis: &str) -> Outcome<String> {
+    /// The report of an analysis of the recording, and how many seconds that took.
+    fn analyze(&self, analysis: &str) -> Outcome<(String, f64)> {
         let mut analyze = words(&[self.tools.deadheat.as_os_str()]);
         analyze.extend(words(&[
             "analyze",
@@ -168,8 +170,8 @@ impl Bench<'_> {
             analysis,
         ]));
         let run = self.run("analyze", analyze);
-        run.expect(&[0])?;
-        read(&run.output)
+        let cost = run.expect(&[0])?;
+        Ok((read(&run.output)?, cost.elapsed))
     }
 
     /// Compiles for another tool and runs the program freely under it, as often as was asked for.
@@ -233,7 +235,7 @@ impl Row {
         let sides = |[one, other]: &[Side; 2]| json!([{"line": one.0, "op": one.1}, {"line": other.0, "op": other.1}]);
         let found = by.iter().zip(&self.found).map(|(name, found)| {
             let other: Vec<Value> = found.other.iter().map(sides).collect();
-            (name.clone(), json!({"races": found.real, "unmarked": other, "checks": found.checks}))
+            (name.clone(), json!({"races": found.real, "unmarked": other, "checks": found.checks, "seconds": found.seconds}))
         });
         let seen = Peer::ALL.iter().zip(&self.seen).map(|(peer, seen)| {
             let other: Vec<Value> =
@@ -311,6 +313,19 @@ fn by_scenario(rows: &[Row], by: &[String]) -> Table {
     table
 }
 
+/// Of each analysis the scenario that took longest, a line each.
+fn slowest(rows: &[Row], by: &[String]) -> String {
+    let mut text = String::new();
+    for (number, name) in by.iter().enumerate() {
+        let seconds = |row: &Row| row.found[number].seconds;
+        let longest = rows.iter().max_by(|one, other| seconds(one).total_cmp(&seconds(other)));
+        text += &longest.map_or_else(String::new, |row| {
+            format!("- `{name}` took at most {:.3} s, for `{}`\n", seconds(row), row.scenario.name)
+        });
+    }
+    text
+}
+
 /// What was told and is not marked, a line each.
 fn unmarked(rows: &[Row], by: &[String]) -> String {
     let mut text = String::new();
@@ -377,7 +392,7 @@ mod tests {
     #[test]
     fn refinements_are_told_where_an_analysis_counts_them() {
         let source = Path::new("p.c");
-        let found = |checks| Found { real: 1, other: Vec::new(), checks };
+        let found = |checks| Found { real: 1, other: Vec::new(), checks, seconds: 0.25 };
         let row = |checks| Row {
             scenario: Scenario::of(source, "x = 1; //~ race 1: write, race 1: write\n"),
             events: 7,
@@ -396,6 +411,13 @@ mod tests {
         assert!(
             text.starts_with(head) && text.ends_with("| p | 1 | 1 | 7 | 3 | 1 | 1 | 0.50 | 0.00 |\n"),
             "{text}"
+        );
+        let mut rows = rows;
+        rows[1].found[1].seconds = 0.5;
+        let text = slowest(&rows, &by);
+        assert!(
+            text.contains("took at most 0.250 s")
+                && text.ends_with("- `csp` took at most 0.500 s, for `p`\n")
         );
         let text = by_scenario(&[row(None)], &by).markdown();
         assert!(
