@@ -1,18 +1,18 @@
 //! `csp` against all correct reorderings of random traces: the pairs that it tells are exactly those that some reordering brings
-//! side by side, and its witnesses are such reorderings; for `csp=paper` the same where reads may see anything.
+//! side by side, and its witnesses are such reorderings; for `csp=control` and `csp=paper` the same where reads may see more.
 
 mod support;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use deadheat_core::event::Event;
-use deadheat_core::ids::PlaceId;
+use deadheat_core::access::Access;
+use deadheat_core::event::{Event, Op};
 use deadheat_csp::cspm::{self, Assertion, Model};
 use deadheat_csp::{Limits, Verdict, traces};
 use deadheat_detect::csp::{Form, Models, Script};
 use deadheat_detect::oracle::reorder::{Pair, Reads, is_race, races};
-use deadheat_detect::run::Record;
 use deadheat_detect::witness::Run;
+use support::branches::{numbered, with_all_branches, with_branches};
 use support::generate::Generator;
 use support::told::{order, told};
 use support::{full, short};
@@ -28,10 +28,13 @@ fn lines(events: &[Event]) -> String {
     events.iter().enumerate().map(line).collect()
 }
 
-/// What is told of a trace is what the oracle says. How many races there are.
-fn check(seed: u64, events: &[Event]) -> usize {
-    let mut races_found = 0;
-    for (analysis, reads) in [("csp", Reads::Kept), ("csp=paper", Reads::Free)] {
+/// The forms, from the one that tells least.
+const FORMS: [(&str, Reads); 3] =
+    [("csp", Reads::Kept), ("csp=control", Reads::Control), ("csp=paper", Reads::Free)];
+
+/// What is told of a trace is what the oracle says. How many races there are, in each form.
+fn check(seed: u64, events: &[Event]) -> [usize; FORMS.len()] {
+    FORMS.map(|(analysis, reads)| {
         let possible = races(events, reads);
         let told: BTreeMap<Pair, _> = told(analysis, true, events).into_iter().collect();
         let found: Vec<&Pair> = told.keys().collect();
@@ -41,8 +44,13 @@ fn check(seed: u64, events: &[Event]) -> usize {
         for (pair, witness) in &told {
             let threads = (events[pair.0].thread, events[pair.1].thread);
             let checked = run.check(&witness.borrowed(), threads).map_err(|broken| broken.to_string());
-            if reads == Reads::Kept {
-                assert_eq!(checked, Ok(*pair), "seed {seed}: {witness:?} of\n{}", lines(events));
+            let control = run.check_control(&witness.borrowed(), threads);
+            match reads {
+                Reads::Kept => assert_eq!(checked, Ok(*pair), "seed {seed}: {witness:?} of\n{}", lines(events)),
+                Reads::Control => {
+                    assert_eq!(control, Ok(*pair), "seed {seed}: {witness:?} of\n{}", lines(events))
+                }
+                Reads::Free => {}
             }
             let order = order(events, witness);
             assert!(
@@ -50,32 +58,82 @@ fn check(seed: u64, events: &[Event]) -> usize {
                 "seed {seed}: {analysis}: {pair:?} by {order:?} of\n{}",
                 lines(events)
             );
+            // The checker accepts of orders in which reads see anything those that control flow allows.
+            assert_eq!(
+                control.is_ok(),
+                is_race(events, Reads::Control, &order, *pair),
+                "seed {seed}: {analysis}: {control:?} of {order:?} of\n{}",
+                lines(events)
+            );
         }
-        races_found += told.len();
+        told.len()
+    })
+}
+
+/// The same of many traces; how many races there are, in each form.
+fn check_all(of: impl Fn(u64) -> Vec<Event>) -> [usize; FORMS.len()] {
+    let mut races = [0; FORMS.len()];
+    for seed in 0..count() {
+        let found = check(seed, &of(seed));
+        races.iter_mut().zip(found).for_each(|(races, found)| *races += found);
     }
-    races_found
+    println!("{} traces, races by form: {races:?}", count());
+    races
 }
 
 #[test]
 fn short_traces() {
-    let races: usize = (0..count()).map(|seed| check(seed, &short::trace(seed, 18))).sum();
-    println!("{} traces, {races} races", count());
-    assert!(races > 1000);
+    let [kept, control, _] = check_all(|seed| short::trace(seed, 18));
+    assert!(kept > 500 && control == kept, "{kept}, {control}: without branches the two are the same");
+}
+
+#[test]
+fn short_traces_with_branches() {
+    let [kept, control, free] = check_all(|seed| with_branches(seed, &short::trace(seed, 14)));
+    assert!(kept + 100 < control && control + 100 < free, "{kept}, {control}, {free}");
 }
 
 #[test]
 fn traces_of_every_sort() {
-    let of = |seed| {
-        let mut events = Generator::trace(seed);
-        events.truncate(14);
-        for (place, event) in (1..).zip(&mut events) {
-            event.place = PlaceId(place);
-        }
-        check(seed, &events)
+    let [kept, control, _] = check_all(|seed| numbered(of_every_sort(seed, 14)));
+    assert!(kept > 500 && control == kept, "{kept}, {control}: without branches the two are the same");
+}
+
+#[test]
+fn traces_of_every_sort_with_branches() {
+    let [kept, control, free] = check_all(|seed| with_branches(seed, &of_every_sort(seed, 12)));
+    assert!(kept + 100 < control && control + 100 < free, "{kept}, {control}, {free}");
+}
+
+fn of_every_sort(seed: u64, length: usize) -> Vec<Event> {
+    let mut events = Generator::trace(seed);
+    events.truncate(length);
+    events
+}
+
+/// With a branch behind each read no read is free; with one at the beginning alone, and no atomics, all are.
+#[test]
+fn branches_everywhere_and_nowhere() {
+    let pairs = |analysis, events: &[Event]| -> BTreeSet<Pair> {
+        told(analysis, true, events).into_iter().map(|(pair, _)| pair).collect()
     };
-    let races: usize = (0..count()).map(of).sum();
-    println!("{} traces, {races} races", count());
-    assert!(races > 1000);
+    let (mut more, mut fewer) = (0, 0);
+    for seed in 0..count() {
+        let events = short::trace(seed, 18);
+        let all = with_all_branches(&events);
+        assert_eq!(pairs("csp=control", &all), pairs("csp", &all), "seed {seed}:\n{}", lines(&all));
+        fewer += pairs("csp=control", &all).len();
+        let plain = events.iter().map(|event| match event.op {
+            Op::Access(access) => Event { op: Op::Access(Access { atomic: None, ..access }), ..*event },
+            _ => *event,
+        });
+        let first = events.first().map(|event| Event { op: Op::Branch, ..*event });
+        let none = numbered(first.into_iter().chain(plain).collect());
+        assert_eq!(pairs("csp=control", &none), pairs("csp=paper", &none), "seed {seed}:\n{}", lines(&none));
+        more += pairs("csp=control", &none).len();
+    }
+    println!("{} traces, races: {fewer} with all branches, {more} with none that matters", count());
+    assert!(fewer > 500 && more > fewer + 500, "{fewer}, {more}");
 }
 
 /// The search that is made for these models and the general engine give the same verdicts, for each assertion of each model.
@@ -84,11 +142,11 @@ fn the_engine_says_the_same() {
     let traces = if full() { 5_000 } else { 200 };
     let (mut asked, mut failed) = (0, 0);
     for seed in 0..traces {
-        let mut others = Generator::trace(seed);
-        others.truncate(12);
-        for events in [short::trace(seed, 14), others] {
-            for form in [Form::Exact, Form::Paper] {
-                let mut record = Record::default();
+        let (shorts, others) = (short::trace(seed, 14), of_every_sort(seed, 12));
+        let branchy = [with_branches(seed, &short::trace(seed, 12)), with_branches(seed, &of_every_sort(seed, 10))];
+        for events in [shorts, others].into_iter().chain(branchy) {
+            for form in [Form::Exact, Form::Control, Form::Paper] {
+                let mut record = form.record();
                 events.iter().for_each(|event| record.take(event));
                 let models = Models::new(record, form);
                 for variable in models.variables() {

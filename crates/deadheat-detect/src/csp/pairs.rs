@@ -12,6 +12,7 @@ use deadheat_core::ids::{PlaceId, StackId};
 use deadheat_core::rule::conflicts;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::Form;
 use super::build;
 use super::model::{At, Model, Target};
 use super::registers::uses;
@@ -42,7 +43,7 @@ pub(super) struct Result {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Manner {
     pub(super) all_pairs: bool,
-    pub(super) writers: bool,
+    pub(super) form: Form,
     /// Bytes for the states of one search.
     pub(super) memory: usize,
     /// How many events a window has.
@@ -59,7 +60,7 @@ pub(super) fn find(run: &Run, manner: Manner) -> Result {
     loop {
         let window = from..length.min(from.saturating_add(manner.window));
         let last = window.end == length;
-        let model = build::model(run, window.clone(), manner.writers);
+        let model = build::model(run, window.clone(), manner.form);
         let verdicts = FxHashMap::default();
         let mut search = Search { run, manner, model, window, verdicts, told, places, result };
         for cell in &run.cells {
