@@ -46,7 +46,9 @@ fn check(seed: u64, events: &[Event]) -> [usize; FORMS.len()] {
             let checked = run.check(&witness.borrowed(), threads).map_err(|broken| broken.to_string());
             let control = run.check_control(&witness.borrowed(), threads);
             match reads {
-                Reads::Kept => assert_eq!(checked, Ok(*pair), "seed {seed}: {witness:?} of\n{}", lines(events)),
+                Reads::Kept => {
+                    assert_eq!(checked, Ok(*pair), "seed {seed}: {witness:?} of\n{}", lines(events))
+                }
                 Reads::Control => {
                     assert_eq!(control, Ok(*pair), "seed {seed}: {witness:?} of\n{}", lines(events))
                 }
@@ -143,7 +145,8 @@ fn the_engine_says_the_same() {
     let (mut asked, mut failed) = (0, 0);
     for seed in 0..traces {
         let (shorts, others) = (short::trace(seed, 14), of_every_sort(seed, 12));
-        let branchy = [with_branches(seed, &short::trace(seed, 12)), with_branches(seed, &of_every_sort(seed, 10))];
+        let branchy =
+            [with_branches(seed, &short::trace(seed, 12)), with_branches(seed, &of_every_sort(seed, 10))];
         for events in [shorts, others].into_iter().chain(branchy) {
             for form in [Form::Exact, Form::Control, Form::Paper] {
                 let mut record = form.record();

@@ -18,7 +18,8 @@ use crate::run::{Number, Run};
 pub(super) fn model(run: &Run, window: Range<Number>, form: Form) -> Model {
     let registers = needed(run, &window, form);
     let control = form == Form::Control;
-    let mut builder = Builder { run, window, control, wanted: FxHashSet::default(), acts: FxHashMap::default() };
+    let mut builder =
+        Builder { run, window, control, wanted: FxHashSet::default(), acts: FxHashMap::default() };
     builder.find_wanted();
     let locks = builder.locks();
     let semaphores = builder.semaphores();
@@ -298,7 +299,8 @@ impl Builder<'_> {
 
     /// Whether the thread of an event does what it does next by what it has read.
     fn decides(&self, event: Number) -> bool {
-        let reads = self.run.access(event).is_some_and(|access| access.atomic.is_some() && access.mode.reads());
+        let reads =
+            self.run.access(event).is_some_and(|access| access.atomic.is_some() && access.mode.reads());
         reads || self.run.event(event).op == Event::Branch
     }
 

@@ -257,13 +257,7 @@ impl Order {
     }
 
     /// What follows of a lock's sections.
-    fn exclude(
-        &mut self,
-        model: &Model,
-        lock: &Lock,
-        pair: [Target; 2],
-        set: &mut Set,
-    ) -> Checked<bool> {
+    fn exclude(&mut self, model: &Model, lock: &Lock, pair: [Target; 2], set: &mut Set) -> Checked<bool> {
         let mut news = false;
         for (thread, sections) in (0..).zip(&lock.sections) {
             let racing = pair.iter().any(|target| target.thread == thread);

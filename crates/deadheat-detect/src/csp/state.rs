@@ -265,8 +265,7 @@ impl<'a> State<'a> {
                 let unseen = |&value: &Value| {
                     let now = self.registers[self.model.register(value)];
                     let mine = if tests.contains(&now) { self.counts(at, now)[0] } else { 0 };
-                    self.tested[now as usize] == mine
-                        && self.tested[value as usize] == 0
+                    self.tested[now as usize] == mine && self.tested[value as usize] == 0
                 };
                 let first = |&value: &Value| {
                     let register = self.model.register(value);

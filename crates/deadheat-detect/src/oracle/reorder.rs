@@ -325,9 +325,8 @@ impl<'a> Reorderings<'a> {
         let tainted = |event: usize| state.tainted.contains(&event);
         follows.into_iter().any(tainted)
             || reads
-                && cells.any(|(cell, &(writer, _))| {
-                    state.cells[cell].0 != writer || writer.is_some_and(tainted)
-                })
+                && cells
+                    .any(|(cell, &(writer, _))| state.cells[cell].0 != writer || writer.is_some_and(tainted))
     }
 
     /// Whether a thread can take a lock.

@@ -43,7 +43,8 @@ impl<'a> Taint<'a> {
 
     /// Whether its thread does what it does next by what it has read.
     fn decides(&self, event: usize) -> bool {
-        let reads = self.run.access(event).is_some_and(|access| access.atomic.is_some() && access.mode.reads());
+        let reads =
+            self.run.access(event).is_some_and(|access| access.atomic.is_some() && access.mode.reads());
         reads || self.run.events[event].op == Op::Branch
     }
 }

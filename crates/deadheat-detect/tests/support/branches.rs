@@ -1,7 +1,9 @@
 //! Traces with branches, from traces without.
 
+use std::collections::BTreeMap;
+
 use deadheat_core::event::{Event, Op};
-use deadheat_core::ids::PlaceId;
+use deadheat_core::ids::{PlaceId, ThreadId};
 
 use super::random::Random;
 
@@ -33,6 +35,21 @@ pub(crate) fn with_all_branches(events: &[Event]) -> Vec<Event> {
         [Some(*event), branch].into_iter().flatten().collect::<Vec<_>>()
     };
     numbered(events.iter().flat_map(behind).collect())
+}
+
+/// The trace with a branch behind each so-many-th read of each thread.
+pub(crate) fn with_some_branches(events: &[Event], each: u64) -> Vec<Event> {
+    let mut reads: BTreeMap<ThreadId, u64> = BTreeMap::new();
+    let mut branchy = Vec::new();
+    for event in events {
+        branchy.push(*event);
+        if matches!(event.op, Op::Access(access) if access.mode.reads()) {
+            let count = reads.entry(event.thread).or_default();
+            *count += 1;
+            branchy.extend(count.is_multiple_of(each).then_some(Event { op: Op::Branch, ..*event }));
+        }
+    }
+    branchy
 }
 
 /// The events with their numbers, from 1, as their places.
