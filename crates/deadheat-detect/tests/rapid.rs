@@ -223,6 +223,9 @@ impl RaceSink for Forms<'_> {
 /// How often a branch is put behind a read where a trace has none.
 const EACH: [u64; 2] = [4, 64];
 
+/// Bytes for the states of each search there.
+const MEMORY: usize = 1 << 20;
+
 /// What control flow rules out: `csp`, `csp=control` and `csp=paper` on public traces as they are, and with branches put in.
 #[test]
 fn control_flow() {
@@ -259,9 +262,12 @@ fn branches(events: &[Event]) -> usize {
 fn told(analysis: &str, events: &[Event]) -> String {
     let run = (analysis == "csp=control").then(|| Run::new(events));
     let mut sink = Forms { run, ..Forms::default() };
-    let mut detector = (registry::find(analysis).expect("it is registered").new)(Options::default());
+    let options = Options { memory_limit: Some(MEMORY), ..Options::default() };
+    let start = std::time::Instant::now();
+    let mut detector = (registry::find(analysis).expect("it is registered").new)(options);
     events.iter().for_each(|event| detector.step(event, &mut sink));
     detector.finish(&mut sink);
+    eprintln!("{analysis} {:?}", start.elapsed());
     let given_up = if sink.undecided > 0 { format!(", {} given up", sink.undecided) } else { String::new() };
     format!(" {} ({}){given_up} |", sink.accesses.len(), sink.variables.len())
 }

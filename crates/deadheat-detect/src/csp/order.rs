@@ -11,7 +11,7 @@
 
 use deadheat_core::event::LockMode;
 
-use super::model::{At, Lock, Model, Section, Target, Value};
+use super::model::{Act, At, Lock, Model, Section, Target, Value};
 
 /// Operations that have to come, by thread.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -82,7 +82,44 @@ pub(super) fn with_signals(model: &Model, pair: [Target; 2], limits: &[u32]) -> 
     all.is_before(pair).then_some(all.limits)
 }
 
+/// Adds the ends of critical sections that others begin, and what these need; `None` if an access is among that, or if what is
+/// left out can be of use: a signal or a post.
+///
+/// Else to leave out of an order what is not in the set leaves an order: it has the ends of sections with the sections, and of what
+/// is not to be tainted it has what was read.
+pub(super) fn with_ends(model: &Model, pair: [Target; 2], limits: &[u32]) -> Option<Vec<u32>> {
+    let mut all = Set::new(model);
+    for (thread, &limit) in (0..).zip(limits) {
+        if let Some(last) = limit.checked_sub(1) {
+            all.include(model, (thread, last), false);
+        }
+    }
+    loop {
+        let open: Vec<At> = model.locks.iter().flat_map(|lock| all.open_ends(lock, pair)).collect();
+        if open.is_empty() {
+            break;
+        }
+        open.into_iter().for_each(|end| all.include(model, end, false));
+    }
+    let mut acts = model.rows.iter().zip(&all.limits).flat_map(|(row, &limit)| &row[..limit as usize]);
+    let waits = acts.any(|op| matches!(op.act, Act::Draw { .. } | Act::Wake { .. }));
+    (!waits && all.is_before(pair)).then_some(all.limits)
+}
+
 impl Set {
+    /// The ends of a lock's sections that begin in the set and do not end there, but for those of the accesses' threads.
+    fn open_ends<'a>(&'a self, lock: &'a Lock, pair: [Target; 2]) -> impl Iterator<Item = At> + 'a {
+        let others = (0u32..).zip(&lock.sections);
+        let others = others.filter(move |(thread, _)| pair.iter().all(|target| target.thread != *thread));
+        others.flat_map(move |(thread, sections)| {
+            let limit = self.limits[thread as usize];
+            let begun = sections.iter().filter(move |section| section.take.is_none_or(|take| take < limit));
+            begun
+                .filter_map(move |section| section.give.filter(|&give| give >= limit))
+                .map(move |give| (thread, give))
+        })
+    }
+
     fn new(model: &Model) -> Self {
         let clean = if model.control { 0 } else { u32::MAX };
         Self { limits: vec![0; model.threads()], clean: vec![clean; model.threads()] }
