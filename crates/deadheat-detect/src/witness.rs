@@ -15,6 +15,8 @@
 //!   allocated anew before the end of their former life;
 //! - and then two threads stand before conflicting accesses to a common byte of one life.
 //!
+//! [`Run::check_control`] asks less of reads, if the run has branches (`taint`).
+//!
 //! Conservative: of what orders beyond locks and data only orders as in the run are accepted, where
 //! another might do, too (another allocation of the same bytes).
 //!
@@ -22,12 +24,13 @@
 
 mod links;
 mod locks;
+mod taint;
 mod waits;
 
 use std::fmt;
 
 use deadheat_core::access::Access;
-use deadheat_core::event::Event;
+use deadheat_core::event::{Event, Op};
 use deadheat_core::ids::ThreadId;
 use deadheat_core::rule::conflicts;
 use deadheat_core::witness::Witness;
@@ -35,6 +38,7 @@ use rustc_hash::FxHashMap;
 
 use links::Links;
 use locks::Locks;
+use taint::Taint;
 use waits::Waiting;
 
 /// The rule that a witness breaks.
@@ -50,6 +54,8 @@ pub enum Rule {
     Waits,
     /// A byte is read that was last written by another event than in the run.
     ReadsFrom,
+    /// What it depends on was read from another event than in the run.
+    Control,
     /// There are not exactly two threads with the wanted next accesses.
     Accesses,
     /// The two accesses do not conflict on a byte of one life.
@@ -73,6 +79,7 @@ impl fmt::Display for Broken {
             Rule::Exclusion => write!(out, "the lock is held by another thread")?,
             Rule::Waits => write!(out, "nothing has ended the wait")?,
             Rule::ReadsFrom => write!(out, "a byte was written by another event than in the run")?,
+            Rule::Control => write!(out, "it may depend on a read that sees another write than in the run")?,
             Rule::Accesses => write!(out, "the two threads do not stand before the accesses")?,
             Rule::Conflict => write!(out, "the accesses do not conflict on a byte of one life")?,
         }
@@ -149,8 +156,28 @@ impl<'a> Run<'a> {
         witness: &Witness<'_>,
         threads: (ThreadId, ThreadId),
     ) -> Result<(usize, usize), Broken> {
+        self.check_with(witness, threads, None)
+    }
+
+    /// The same, but that a read may see another write if no branch that is done can depend on it. In a run that has no branches
+    /// each read has to see its own.
+    pub fn check_control(
+        &self,
+        witness: &Witness<'_>,
+        threads: (ThreadId, ThreadId),
+    ) -> Result<(usize, usize), Broken> {
+        let branches = self.events.iter().any(|event| event.op == Op::Branch);
+        self.check_with(witness, threads, branches.then(|| Taint::new(self)))
+    }
+
+    fn check_with(
+        &self,
+        witness: &Witness<'_>,
+        threads: (ThreadId, ThreadId),
+        taint: Option<Taint<'_>>,
+    ) -> Result<(usize, usize), Broken> {
         let order = self.order(witness)?;
-        let done = self.play(&order)?;
+        let done = self.play(&order, taint)?;
         let next = |thread: ThreadId| {
             let mine = self.threads.get(&thread)?;
             mine.iter().copied().find(|&event| !done[event])
@@ -204,8 +231,8 @@ impl<'a> Run<'a> {
         if adds_up && turned.len() == order.len() { Ok(turned) } else { Err(count(None)) }
     }
 
-    /// Plays the events; which of all the events of the run are done then.
-    fn play(&self, order: &[usize]) -> Result<Vec<bool>, Broken> {
+    /// Plays the events; which of all the events of the run are done then. Without `taint` reads keep their writers.
+    fn play(&self, order: &[usize], mut taint: Option<Taint<'_>>) -> Result<Vec<bool>, Broken> {
         let mut done = vec![false; self.events.len()];
         let mut written: Vec<Option<usize>> = vec![None; self.links.segments()];
         let mut locks = Locks::default();
@@ -221,8 +248,13 @@ impl<'a> Run<'a> {
             if !waiting.step(event, &self.events[event]) {
                 return Err(broken(Rule::Waits));
             }
-            if self.links.reads[event].iter().any(|&(segment, writer)| written[segment] != writer) {
-                return Err(broken(Rule::ReadsFrom));
+            let changed = self.links.reads[event].iter().any(|&(segment, writer)| written[segment] != writer);
+            let (may, rule) = match &mut taint {
+                Some(taint) => (taint.step(event, changed), Rule::Control),
+                None => (!changed, Rule::ReadsFrom),
+            };
+            if !may {
+                return Err(broken(rule));
             }
             for segment in self.links.writes(event) {
                 written[segment] = Some(event);

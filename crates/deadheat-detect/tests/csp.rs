@@ -1,17 +1,20 @@
 //! `csp` against all correct reorderings of random traces: the pairs that it tells are exactly those that some reordering brings
-//! side by side, and its witnesses are such reorderings; for `csp=paper` the same where reads may see anything.
+//! side by side, and its witnesses are such reorderings; for `csp=control` and `csp=paper` the same where reads may see more.
 
 mod support;
 
 use std::collections::BTreeSet;
 
-use deadheat_core::ids::PlaceId;
+use deadheat_core::access::Access;
+use deadheat_core::event::{Event, Op};
 use deadheat_csp::cspm::{self, Assertion, Model};
 use deadheat_csp::{Limits, Verdict, traces};
 use deadheat_detect::csp::{Form, Models, Script};
-use deadheat_detect::run::Record;
+use deadheat_detect::oracle::reorder::Pair;
+use support::branches::{numbered, with_all_branches, with_branches};
 use support::generate::Generator;
-use support::orders::{equal, lines};
+use support::orders::{FORMS, equal, lines};
+use support::told::told;
 use support::{full, short};
 
 /// How many random traces there are of each sort.
@@ -19,26 +22,70 @@ fn count() -> u64 {
     if full() { 100_000 } else { 5_000 }
 }
 
+/// The same of many traces; how many races there are, in each form.
+fn check_all(of: impl Fn(u64) -> Vec<Event>) -> [usize; FORMS.len()] {
+    let mut races = [0; FORMS.len()];
+    for seed in 0..count() {
+        let found = equal(seed, &of(seed));
+        races.iter_mut().zip(found).for_each(|(races, found)| *races += found);
+    }
+    println!("{} traces, races by form: {races:?}", count());
+    races
+}
+
 #[test]
 fn short_traces() {
-    let races: usize = (0..count()).map(|seed| equal(seed, &short::trace(seed, 18))).sum();
-    println!("{} traces, {races} races", count());
-    assert!(races > 1000);
+    let [kept, control, _] = check_all(|seed| short::trace(seed, 18));
+    assert!(kept > 500 && control == kept, "{kept}, {control}: without branches the two are the same");
+}
+
+#[test]
+fn short_traces_with_branches() {
+    let [kept, control, free] = check_all(|seed| with_branches(seed, &short::trace(seed, 14)));
+    assert!(kept + 100 < control && control + 100 < free, "{kept}, {control}, {free}");
 }
 
 #[test]
 fn traces_of_every_sort() {
-    let of = |seed| {
-        let mut events = Generator::trace(seed);
-        events.truncate(14);
-        for (place, event) in (1..).zip(&mut events) {
-            event.place = PlaceId(place);
-        }
-        equal(seed, &events)
+    let [kept, control, _] = check_all(|seed| numbered(of_every_sort(seed, 14)));
+    assert!(kept > 500 && control == kept, "{kept}, {control}: without branches the two are the same");
+}
+
+#[test]
+fn traces_of_every_sort_with_branches() {
+    let [kept, control, free] = check_all(|seed| with_branches(seed, &of_every_sort(seed, 12)));
+    assert!(kept + 100 < control && control + 100 < free, "{kept}, {control}, {free}");
+}
+
+fn of_every_sort(seed: u64, length: usize) -> Vec<Event> {
+    let mut events = Generator::trace(seed);
+    events.truncate(length);
+    events
+}
+
+/// With a branch behind each read no read is free; with one at the beginning alone, and no atomics, all are.
+#[test]
+fn branches_everywhere_and_nowhere() {
+    let pairs = |analysis, events: &[Event]| -> BTreeSet<Pair> {
+        told(analysis, true, events).into_iter().map(|(pair, _)| pair).collect()
     };
-    let races: usize = (0..count()).map(of).sum();
-    println!("{} traces, {races} races", count());
-    assert!(races > 1000);
+    let (mut more, mut fewer) = (0, 0);
+    for seed in 0..count() {
+        let events = short::trace(seed, 18);
+        let all = with_all_branches(&events);
+        assert_eq!(pairs("csp=control", &all), pairs("csp", &all), "seed {seed}:\n{}", lines(&all));
+        fewer += pairs("csp=control", &all).len();
+        let plain = events.iter().map(|event| match event.op {
+            Op::Access(access) => Event { op: Op::Access(Access { atomic: None, ..access }), ..*event },
+            _ => *event,
+        });
+        let first = events.first().map(|event| Event { op: Op::Branch, ..*event });
+        let none = numbered(first.into_iter().chain(plain).collect());
+        assert_eq!(pairs("csp=control", &none), pairs("csp=paper", &none), "seed {seed}:\n{}", lines(&none));
+        more += pairs("csp=control", &none).len();
+    }
+    println!("{} traces, races: {fewer} with all branches, {more} with none that matters", count());
+    assert!(fewer > 500 && more > fewer + 500, "{fewer}, {more}");
 }
 
 /// The search that is made for these models and the general engine give the same verdicts, for each assertion of each model.
@@ -47,11 +94,12 @@ fn the_engine_says_the_same() {
     let traces = if full() { 5_000 } else { 200 };
     let (mut asked, mut failed) = (0, 0);
     for seed in 0..traces {
-        let mut others = Generator::trace(seed);
-        others.truncate(12);
-        for events in [short::trace(seed, 14), others] {
-            for form in [Form::Exact, Form::Paper] {
-                let mut record = Record::default();
+        let (shorts, others) = (short::trace(seed, 14), of_every_sort(seed, 12));
+        let branchy =
+            [with_branches(seed, &short::trace(seed, 12)), with_branches(seed, &of_every_sort(seed, 10))];
+        for events in [shorts, others].into_iter().chain(branchy) {
+            for form in [Form::Exact, Form::Control, Form::Paper] {
+                let mut record = form.record();
                 events.iter().for_each(|event| record.take(event));
                 let models = Models::new(record, form);
                 for variable in models.variables() {

@@ -10,12 +10,13 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use deadheat_core::event::Event;
-use deadheat_core::ids::PlaceId;
+use deadheat_core::event::{Event, Op};
+use deadheat_core::ids::{PlaceId, ThreadId};
 use deadheat_core::race::{LockSets, Race, RaceSink};
 use deadheat_core::witness::Witness;
 use deadheat_detect::witness::Run;
 use deadheat_detect::{Options, registry};
+use support::branches::with_some_branches;
 use support::std_format::{rapidbin_events, std_events};
 
 /// The racy events, and their places.
@@ -80,11 +81,16 @@ fn expected(json: &str, engine: &str) -> Vec<(String, Count)> {
 
 /// The events of a trace; `None` if there is no `zstd` program.
 fn events(folder: &Path, name: &str) -> Option<Vec<Event>> {
+    with_branches(folder, name, false)
+}
+
+/// The same with branches, where RAPID does not know them.
+fn with_branches(folder: &Path, name: &str, branches: bool) -> Option<Vec<Event>> {
     let binary = name.strip_prefix("rapidbin(converted, req/branch dropped)/");
     let file = binary.map_or_else(|| folder.join(name), |name| folder.join("rapidbin").join(name));
     let bytes = read(&file)?;
     Some(match binary {
-        Some(_) => rapidbin_events(&bytes),
+        Some(_) => rapidbin_events(&bytes, branches),
         None => std_events(std::str::from_utf8(&bytes).expect("a text")),
     })
 }
@@ -182,6 +188,88 @@ fn at_least_osr(analysis: &str) {
         checked += 1;
     }
     assert!(checked > 30, "{checked} traces");
+}
+
+/// The racy accesses and the variables that they are of, and the pairs that were given up; for `csp=control` the run that
+/// witnesses are checked against.
+#[derive(Default)]
+struct Forms<'a> {
+    accesses: BTreeSet<(ThreadId, u64)>,
+    variables: BTreeSet<u64>,
+    undecided: u64,
+    run: Option<Run<'a>>,
+}
+
+impl RaceSink for Forms<'_> {
+    fn race(&mut self, race: &Race, _: &dyn LockSets) {
+        panic!("a race without a witness: {race:?}");
+    }
+
+    fn undecided(&mut self, pairs: u64) {
+        self.undecided += pairs;
+    }
+
+    fn predicted(&mut self, race: &Race, witness: &Witness<'_>, _: &dyn LockSets) {
+        let threads = (race.earlier.thread, race.later.thread);
+        if let Some(run) = &self.run {
+            run.check_control(witness, threads).unwrap_or_else(|broken| panic!("{race:?}: {broken}"));
+        }
+        let done = witness.done.iter().find(|&&(thread, _)| thread == race.later.thread);
+        self.accesses.insert((race.later.thread, done.map_or(0, |&(_, done)| done)));
+        self.variables.insert(race.address);
+    }
+}
+
+/// How often a branch is put behind a read where a trace has none.
+const EACH: [u64; 2] = [4, 64];
+
+/// Bytes for the states of each search there.
+const MEMORY: usize = 1 << 20;
+
+/// What control flow rules out: `csp`, `csp=control` and `csp=paper` on public traces as they are, and with branches put in.
+#[test]
+fn control_flow() {
+    let Some(folder) = shared() else {
+        return println!("skipped: needs the shared traces");
+    };
+    let json = std::fs::read_to_string(folder.join("expected.json")).expect("it is a file");
+    for (name, _) in expected(&json, "SHB") {
+        let short = name.replace("(converted, req/branch dropped)", "");
+        if !short.starts_with("rapidbin") && !short.starts_with("real") {
+            continue;
+        }
+        let Some(events) = with_branches(&folder, &name, true) else {
+            return println!("skipped: needs zstd");
+        };
+        let start = std::time::Instant::now();
+        let mut row = format!("| {short} | {} | {} |", events.len(), branches(&events));
+        for analysis in ["csp", "csp=control"] {
+            row.push_str(&told(analysis, &events));
+        }
+        for each in EACH {
+            row.push_str(&told("csp=control", &with_some_branches(&events, each)));
+        }
+        row.push_str(&told("csp=paper", &events));
+        println!("{row} {:.2?}", start.elapsed());
+    }
+}
+
+fn branches(events: &[Event]) -> usize {
+    events.iter().filter(|event| event.op == Op::Branch).count()
+}
+
+/// What a form of `csp` tells of a trace, as a cell.
+fn told(analysis: &str, events: &[Event]) -> String {
+    let run = (analysis == "csp=control").then(|| Run::new(events));
+    let mut sink = Forms { run, ..Forms::default() };
+    let options = Options { memory_limit: Some(MEMORY), ..Options::default() };
+    let start = std::time::Instant::now();
+    let mut detector = (registry::find(analysis).expect("it is registered").new)(options);
+    events.iter().for_each(|event| detector.step(event, &mut sink));
+    detector.finish(&mut sink);
+    eprintln!("{analysis} {:?}", start.elapsed());
+    let given_up = if sink.undecided > 0 { format!(", {} given up", sink.undecided) } else { String::new() };
+    format!(" {} ({}){given_up} |", sink.accesses.len(), sink.variables.len())
 }
 
 /// Takes predicted races whose witnesses hold.

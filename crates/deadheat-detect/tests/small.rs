@@ -105,7 +105,7 @@ fn all(alphabet: &[Op], threads: usize, each: usize) {
 fn all_orders(alphabet: &[Op], threads: usize, each: usize) {
     let seen = look_at(alphabet, (threads, each), |number, events| {
         orders::within(number as u64, &OTHERS, events);
-        orders::equal(number as u64, events)
+        orders::equal(number as u64, events).iter().sum()
     });
     seen.has_both();
 }

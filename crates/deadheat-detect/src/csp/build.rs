@@ -6,6 +6,7 @@ use std::ops::Range;
 use deadheat_core::event::{BlockKind, LockMode, Op as Event, SyncKind};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::Form;
 use super::model::{
     Act, At, Held, Lock, Model, Op, Register, Section, Semaphore, Target, Value, Wait, Waiting,
 };
@@ -13,11 +14,12 @@ use super::registers::{Needed, needed};
 use crate::clock::blocks::owned;
 use crate::run::{Number, Run};
 
-/// The model of the events of a window of a run; those before it have happened in their order. Reads keep their `writers`, if
-/// the run was made so, too.
-pub(super) fn model(run: &Run, window: Range<Number>, writers: bool) -> Model {
-    let registers = needed(run, &window, writers);
-    let mut builder = Builder { run, window, wanted: FxHashSet::default(), acts: FxHashMap::default() };
+/// The model of the events of a window of a run, which was made for this form; those before it have happened in their order.
+pub(super) fn model(run: &Run, window: Range<Number>, form: Form) -> Model {
+    let registers = needed(run, &window, form);
+    let control = form == Form::Control;
+    let mut builder =
+        Builder { run, window, control, wanted: FxHashSet::default(), acts: FxHashMap::default() };
     builder.find_wanted();
     let locks = builder.locks();
     let semaphores = builder.semaphores();
@@ -35,10 +37,13 @@ pub(super) fn model(run: &Run, window: Range<Number>, writers: bool) -> Model {
         semaphores: Vec::new(),
         waits: Vec::new(),
         conditions,
+        control,
+        tells: Vec::new(),
     };
     builder.rows(&mut model);
     builder.link(&mut model);
     set_registers(run, &mut model, &registers);
+    model.tells = if control { tells(&model) } else { Vec::new() };
     model.locks = locks.into_iter().map(|lock| lock.sections(run, &model)).collect();
     model.semaphores = semaphores.into_iter().map(|semaphore| semaphore.draws(&model)).collect();
     let place = |event: Option<Number>| event.and_then(|event| at(run, &model, event));
@@ -63,6 +68,7 @@ fn at(run: &Run, model: &Model, event: Number) -> Option<At> {
 struct Builder<'a> {
     run: &'a Run,
     window: Range<Number>,
+    control: bool,
     /// Events that others wait for.
     wanted: FxHashSet<Number>,
     /// What events do that do something, registers left out.
@@ -255,9 +261,13 @@ impl Builder<'_> {
             for &event in self.run.row(thread).iter().filter(|event| self.window.contains(event)) {
                 let act = self.acts.get(&event).copied();
                 let waits = || self.news(event, self.run.sources(event)).next().is_some();
-                if act.is_some() || self.wanted.contains(&event) || waits() {
+                let decides = self.control && self.decides(event);
+                // A branch behind one has nothing new to go by.
+                let news = decides && !row.last().is_some_and(|last: &Op| last.decides);
+                if act.is_some() || self.wanted.contains(&event) || waits() || news || self.hands_over(event)
+                {
                     let act = act.unwrap_or(Act::Step);
-                    row.push(Op { event, act, needs: [0; 3], saw: [0; 2] });
+                    row.push(Op { event, act, needs: [0; 3], saw: [0; 2], follows: [0; 2], decides });
                 }
             }
             model.rows.push(row);
@@ -278,11 +288,66 @@ impl Builder<'_> {
                     model.needs.extend(places);
                     ends[end] = model.needs.len() as u32;
                 }
+                let follows = self.follows(model, event);
+                model.needs.extend(follows);
                 let op = &mut model.rows[thread][index];
                 (op.needs, op.saw) = ([ends[0], ends[1], ends[2]], [ends[2], ends[3]]);
+                op.follows = [ends[3], model.needs.len() as u32];
             }
         }
     }
+
+    /// Whether the thread of an event does what it does next by what it has read.
+    fn decides(&self, event: Number) -> bool {
+        let reads =
+            self.run.access(event).is_some_and(|access| access.atomic.is_some() && access.mode.reads());
+        reads || self.run.event(event).op == Event::Branch
+    }
+
+    /// Whether one thread takes taint over from another there.
+    fn hands_over(&self, event: Number) -> bool {
+        let passes = matches!(self.run.event(event).op, Event::Fork { .. } | Event::Join { .. });
+        self.control && (passes || self.fork(event).is_some())
+    }
+
+    /// The creation of the thread of which an event is the first.
+    fn fork(&self, event: Number) -> Option<Number> {
+        let thread = self.run.event(event).thread;
+        let creates = |need: &Number| self.run.event(*need).op == Event::Fork { child: thread };
+        self.run.needs(event).iter().copied().find(creates).filter(|fork| self.window.contains(fork))
+    }
+
+    /// The operations that one follows in other threads.
+    fn follows(&self, model: &Model, event: Number) -> Vec<At> {
+        if !self.control {
+            return Vec::new();
+        }
+        let fork = self.fork(event).and_then(|fork| at(self.run, model, fork));
+        let last = || {
+            let Event::Join { child } = self.run.event(event).op else { return None };
+            let child = (0..self.run.threads()).find(|&row| self.run.id(row) == child)?;
+            let ops = model.rows[child].partition_point(|op| op.event < event);
+            (child != self.run.place(event).0).then_some((child as u32, ops.checked_sub(1)? as u32))
+        };
+        fork.into_iter().chain(last()).collect()
+    }
+}
+
+/// By thread: the operations at which it matters whether it is tainted.
+fn tells(model: &Model) -> Vec<Vec<u32>> {
+    let followed: FxHashSet<At> = (0u32..)
+        .zip(&model.rows)
+        .flat_map(|(thread, row)| (0..row.len() as u32).map(move |at| (thread, at)))
+        .flat_map(|at| model.follows(at).iter().copied())
+        .collect();
+    let tells = |thread: u32, row: &Vec<Op>| -> Vec<u32> {
+        let told = |at: &u32| {
+            let op = &row[*at as usize];
+            op.decides || !model.sets(op.act).is_empty() || followed.contains(&(thread, *at))
+        };
+        (0..row.len() as u32).filter(told).collect()
+    };
+    (0..).zip(&model.rows).map(|(thread, row)| tells(thread, row)).collect()
 }
 
 const fn is_condition(kind: SyncKind) -> bool {
@@ -344,11 +409,11 @@ fn set_registers(run: &Run, model: &mut Model, needed: &[Needed]) {
     // By operation: the blocks and the values that it tests, and what it sets.
     let mut touches: FxHashMap<At, [Vec<Value>; 3]> = FxHashMap::default();
     for (number, register) in (0..).zip(needed) {
-        let mut value = |setter| {
-            model.values.push(Held { register: number, setter });
+        let mut value = |setter, written| {
+            model.values.push(Held { register: number, setter, written });
             model.values.len() as Value - 1
         };
-        let first = value(None);
+        let first = value(None, false);
         let mut now = first;
         let mut sets = vec![Vec::new(); run.threads()];
         let mut tests = vec![Vec::new(); run.threads()];
@@ -362,7 +427,7 @@ fn set_registers(run: &Run, model: &mut Model, needed: &[Needed]) {
                 tests[thread].push((at, now));
             }
             if touch.sets {
-                now = value(Some(place));
+                now = value(Some(place), !touch.begins);
                 lists[2].push(now);
                 sets[thread].push((at, now));
             }

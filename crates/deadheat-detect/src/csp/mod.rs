@@ -5,14 +5,15 @@
 //! refinement that fails, its counterexample the witness.
 //!
 //! Departures. The paper forgets which write each read saw (that form is `csp=paper`); here registers hold the last writer, so
-//! that reads keep theirs and what is told can happen. Locks for reading, semaphores, condition variables, barriers, one-time
+//! that reads keep theirs and what is told can happen. Between the two is `csp=control`, for traces that have branches: only what
+//! branches depend on is kept (`decisions/0021`). Locks for reading, semaphores, condition variables, barriers, one-time
 //! initialisation and lives of memory are in the model. The general engine is `deadheat-csp`, for which `script` writes the
 //! model as text; races are searched by `search`, which gives the same answers.
 //!
 //! Blind spots: what a window does not hold, where a run is longer than one: races of accesses that are further apart than half of
 //! it always, of others maybe; orders that change what came before the window. Pairs for which memory does not do, which is told.
 //!
-//! Invariants: what is told is a correct reordering, but in `csp=paper`. Without windows and with memory enough each
+//! Invariants: what is told is a correct reordering, but in `csp=paper` and `csp=control`. Without windows and with memory enough each
 //! pair of accesses that a correct reordering brings side by side is found. The run is held in memory.
 
 mod build;
@@ -55,15 +56,31 @@ pub struct Csp {
 pub enum Form {
     /// Reads keep their writers.
     Exact,
+    /// Those do that branches depend on, as far as one can know; in a run without branches all.
+    Control,
     /// As the paper prints it: they may see anything.
     Paper,
+}
+
+impl Form {
+    /// What takes the events of a run for it.
+    #[must_use]
+    pub fn record(self) -> Record {
+        if self == Self::Control { Record::with_branches() } else { Record::default() }
+    }
+
+    /// The form that it is for a run, and the run.
+    fn run(self, record: Record) -> (Self, Run) {
+        let form = if self == Self::Control && !record.has_branches() { Self::Exact } else { self };
+        (form, record.into_run(Keeps { writers: form == Self::Exact, signals: false }))
+    }
 }
 
 impl Csp {
     /// A fresh analysis.
     #[must_use]
     pub fn new(form: Form, options: Options) -> Self {
-        Self { record: Record::default(), options, form }
+        Self { record: form.record(), options, form }
     }
 }
 
@@ -73,11 +90,10 @@ impl Detector for Csp {
     }
 
     fn finish(&mut self, sink: &mut dyn RaceSink) {
-        let writers = self.form == Form::Exact;
-        let run: Run = std::mem::take(&mut self.record).into_run(Keeps { writers, signals: false });
+        let (form, run) = self.form.run(std::mem::take(&mut self.record));
         let manner = Manner {
             all_pairs: self.options.all_pairs,
-            writers,
+            form,
             bounds: Bounds {
                 memory: self.options.memory_limit.unwrap_or(MEMORY),
                 steps: self.options.work_limit.unwrap_or(u64::MAX),

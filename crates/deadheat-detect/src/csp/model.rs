@@ -2,7 +2,8 @@
 //!
 //! Paper: section 2.2. A thread is the row of its operations; FORKS, JOINS and whatever else has to wait for one event of another
 //! thread are [`Model::needs`]; MUTEXES are locks, here also for reading. Beyond the paper: semaphores, condition variables, and
-//! *registers*: a stretch of memory whose value, or whose block, events test and set.
+//! *registers*: a stretch of memory whose value, or whose block, events test and set. An operation is *tainted* if it reads another
+//! value than in the run, or follows a tainted one (`csp=control`).
 //!
 //! Invariants: what is not in a row can come whenever the operations of its thread before it have. No two operations set the
 //! same value.
@@ -51,6 +52,10 @@ pub(super) struct Op {
     pub(super) needs: [u32; 3],
     /// Where in [`Model::needs`] the signals are that it saw, of which one may do.
     pub(super) saw: [u32; 2],
+    /// Where in [`Model::needs`] the operations of other threads are that it follows: it is tainted if they are.
+    pub(super) follows: [u32; 2],
+    /// Whether its thread does what it does next by what it has read: it must not be tainted.
+    pub(super) decides: bool,
 }
 
 /// What a register can hold.
@@ -59,6 +64,8 @@ pub(super) struct Held {
     pub(super) register: u32,
     /// Who sets it; `None`: it was there at the start.
     pub(super) setter: Option<At>,
+    /// Whether that writes it: it is tainted with its setter.
+    pub(super) written: bool,
 }
 
 /// What a thread does while it has a lock.
@@ -124,6 +131,10 @@ pub(super) struct Model {
     pub(super) waits: Vec<Wait>,
     /// By condition variable: its address.
     pub(super) conditions: Vec<u64>,
+    /// Whether reads need not keep their writers that nothing depends on.
+    pub(super) control: bool,
+    /// By thread: the operations by which others may learn that it is tainted.
+    pub(super) tells: Vec<Vec<u32>>,
 }
 
 /// A semaphore.
@@ -166,6 +177,18 @@ impl Model {
     pub(super) fn saw(&self, at: At) -> &[At] {
         let [from, to] = self.op(at).saw;
         &self.needs[from as usize..to as usize]
+    }
+
+    /// The operations that an operation follows in other threads.
+    pub(super) fn follows(&self, at: At) -> &[At] {
+        let [from, to] = self.op(at).follows;
+        &self.needs[from as usize..to as usize]
+    }
+
+    /// The values that an operation reads.
+    pub(super) fn reads(&self, at: At) -> impl Iterator<Item = Value> + '_ {
+        let tests = self.tests(self.op(at).act).iter().copied();
+        tests.filter(|&value| !self.registers[self.register(value)].block)
     }
 
     /// What has to come before an access for it to be next, besides the operations of its thread.

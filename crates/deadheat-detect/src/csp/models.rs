@@ -10,7 +10,7 @@ use super::registers::uses;
 use super::script::{Script, script};
 use super::search::{Answer, Bounds, search};
 use super::{Form, MEMORY};
-use crate::run::{Cell, Keeps, Number, Record, Run, Use};
+use crate::run::{Cell, Number, Record, Run, Use};
 
 /// The models of a run.
 #[derive(Debug)]
@@ -20,12 +20,11 @@ pub struct Models {
 }
 
 impl Models {
-    /// Makes the models of a run as a whole, without windows.
+    /// Makes the models of a run as a whole, without windows; what took its events was made by [`Form::record`].
     #[must_use]
     pub fn new(record: Record, form: Form) -> Self {
-        let writers = form == Form::Exact;
-        let run = record.into_run(Keeps { writers, signals: false });
-        let model = build::model(&run, 0..run.len() as Number, writers);
+        let (form, run) = form.run(record);
+        let model = build::model(&run, 0..run.len() as Number, form);
         Self { run, model }
     }
 

@@ -11,7 +11,16 @@
 
 use deadheat_core::event::LockMode;
 
-use super::model::{At, Lock, Model, Section, Target, Value};
+use super::model::{Act, At, Lock, Model, Section, Target, Value};
+
+/// Operations that have to come, by thread.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Set {
+    /// How many there are.
+    limits: Vec<u32>,
+    /// How many of them must not be tainted: with branches those up to the last one, and what these depend on; else all.
+    clean: Vec<u32>,
+}
 
 /// So many edges are compared in the time of a step.
 const EDGES_A_STEP: usize = 16;
@@ -21,6 +30,8 @@ const EDGES_A_STEP: usize = 16;
 pub(super) struct Order {
     /// By thread: how many operations are in the set.
     pub(super) limits: Vec<u32>,
+    /// By thread: how many of its operations must not be tainted.
+    clean: Vec<u32>,
     /// By thread: where its rows begin.
     bases: Vec<usize>,
     /// By operation and thread: how many of the thread's come before the operation.
@@ -40,10 +51,10 @@ type Checked<T> = Result<T, Contradiction>;
 
 /// What two accesses need; `None` if they cannot stand side by side. The steps that this takes are added to `steps`.
 pub(super) fn order(model: &Model, pair: [Target; 2], steps: &mut usize) -> Option<Order> {
-    let mut limits = closure(model, pair)?;
+    let mut set = closure(model, pair)?;
     loop {
-        let mut order = Order::new(model, &limits);
-        let saturated = order.saturate(model, pair, &mut limits);
+        let mut order = Order::new(model, &set);
+        let saturated = order.saturate(model, pair, &mut set);
         *steps += order.steps;
         match saturated {
             Ok(true) => return Some(order),
@@ -53,48 +64,110 @@ pub(super) fn order(model: &Model, pair: [Target; 2], steps: &mut usize) -> Opti
     }
 }
 
-/// By thread: how many operations are needed by what is before two accesses.
-fn closure(model: &Model, pair: [Target; 2]) -> Option<Vec<u32>> {
-    let mut limits = vec![0; model.threads()];
+/// The operations that are needed by what is before two accesses.
+fn closure(model: &Model, pair: [Target; 2]) -> Option<Set> {
+    let mut set = Set::new(model);
     for target in pair {
         if let Some(last) = target.at.checked_sub(1) {
-            include(model, &mut limits, (target.thread, last), false);
+            set.include(model, (target.thread, last), false);
         }
         for &need in model.target_needs(target) {
-            include(model, &mut limits, need, false);
+            set.include(model, need, false);
         }
     }
-    pair.iter().all(|target| limits[target.thread as usize] <= target.at).then_some(limits)
+    set.is_before(pair).then_some(set)
 }
 
 /// Adds the signals that waits of a set saw in the run, and what these need; `None` if an access is among that.
 pub(super) fn with_signals(model: &Model, pair: [Target; 2], limits: &[u32]) -> Option<Vec<u32>> {
-    let mut all = vec![0; limits.len()];
+    let mut all = Set::new(model);
     for (thread, &limit) in (0..).zip(limits) {
         if let Some(last) = limit.checked_sub(1) {
-            include(model, &mut all, (thread, last), true);
+            all.include(model, (thread, last), true);
         }
     }
-    pair.iter().all(|target| all[target.thread as usize] <= target.at).then_some(all)
+    all.is_before(pair).then_some(all.limits)
 }
 
-/// Takes an operation, and what it needs, into a set; with the signals that waits `saw` or not.
-fn include(model: &Model, limits: &mut [u32], at: At, saw: bool) {
-    let mut open = vec![at];
-    while let Some((thread, at)) = open.pop() {
-        let limit = &mut limits[thread as usize];
-        let from = std::mem::replace(limit, (*limit).max(at + 1));
-        for new in from..=at {
-            open.extend_from_slice(model.needs((thread, new)));
-            if saw {
-                open.extend_from_slice(model.saw((thread, new)));
+/// Adds the ends of critical sections that others begin, and what these need; `None` if an access is among that, or if what is
+/// left out can be of use: a signal or a post.
+///
+/// Else to leave out of an order what is not in the set leaves an order: it has the ends of sections with the sections, and of what
+/// is not to be tainted it has what was read.
+pub(super) fn with_ends(model: &Model, pair: [Target; 2], limits: &[u32]) -> Option<Vec<u32>> {
+    let mut all = Set::new(model);
+    for (thread, &limit) in (0..).zip(limits) {
+        if let Some(last) = limit.checked_sub(1) {
+            all.include(model, (thread, last), false);
+        }
+    }
+    loop {
+        let open: Vec<At> = model.locks.iter().flat_map(|lock| all.open_ends(lock, pair)).collect();
+        if open.is_empty() {
+            break;
+        }
+        open.into_iter().for_each(|end| all.include(model, end, false));
+    }
+    let mut acts = model.rows.iter().zip(&all.limits).flat_map(|(row, &limit)| &row[..limit as usize]);
+    let waits = acts.any(|op| matches!(op.act, Act::Draw { .. } | Act::Wake { .. }));
+    (!waits && all.is_before(pair)).then_some(all.limits)
+}
+
+impl Set {
+    /// The ends of a lock's sections that begin in the set and do not end there, but for those of the accesses' threads.
+    fn open_ends<'a>(&'a self, lock: &'a Lock, pair: [Target; 2]) -> impl Iterator<Item = At> + 'a {
+        let others = (0u32..).zip(&lock.sections);
+        let others = others.filter(move |(thread, _)| pair.iter().all(|target| target.thread != *thread));
+        others.flat_map(move |(thread, sections)| {
+            let limit = self.limits[thread as usize];
+            let begun = sections.iter().filter(move |section| section.take.is_none_or(|take| take < limit));
+            begun
+                .filter_map(move |section| section.give.filter(|&give| give >= limit))
+                .map(move |give| (thread, give))
+        })
+    }
+
+    fn new(model: &Model) -> Self {
+        let clean = if model.control { 0 } else { u32::MAX };
+        Self { limits: vec![0; model.threads()], clean: vec![clean; model.threads()] }
+    }
+
+    /// Whether two accesses are not in it.
+    fn is_before(&self, pair: [Target; 2]) -> bool {
+        pair.iter().all(|target| self.limits[target.thread as usize] <= target.at)
+    }
+
+    /// Takes an operation, and what it needs, into the set; with the signals that waits `saw` or not.
+    fn include(&mut self, model: &Model, at: At, saw: bool) {
+        let mut open = vec![(at, false)];
+        while let Some(((thread, at), clean)) = open.pop() {
+            let limit = &mut self.limits[thread as usize];
+            let from = std::mem::replace(limit, (*limit).max(at + 1));
+            for new in (from..=at).map(|new| (thread, new)) {
+                open.extend(model.needs(new).iter().map(|&need| (need, false)));
+                if saw {
+                    open.extend(model.saw(new).iter().map(|&signal| (signal, false)));
+                }
+                if model.control && model.op(new).decides {
+                    open.push((new, true));
+                }
+            }
+            if clean {
+                let limit = &mut self.clean[thread as usize];
+                let from = std::mem::replace(limit, (*limit).max(at + 1));
+                for new in (from..=at).map(|new| (thread, new)) {
+                    open.extend(model.follows(new).iter().map(|&followed| (followed, true)));
+                    let held = model.reads(new).map(|value| model.values[value as usize]);
+                    open.extend(held.filter_map(|held| Some((held.setter?, held.written))));
+                }
             }
         }
     }
 }
 
 impl Order {
-    fn new(model: &Model, limits: &[u32]) -> Self {
+    fn new(model: &Model, set: &Set) -> Self {
+        let Set { limits, clean } = set;
         let mut bases = Vec::with_capacity(limits.len());
         let mut sorted: Vec<At> = Vec::new();
         for (thread, &limit) in (0..).zip(limits) {
@@ -104,7 +177,8 @@ impl Order {
         let rows = sorted.len();
         sorted.sort_unstable_by_key(|&at| model.op(at).event);
         Self {
-            limits: limits.to_vec(),
+            limits: limits.clone(),
+            clean: clean.clone(),
             bases,
             before: vec![0; rows * limits.len()],
             edges: vec![Vec::new(); rows],
@@ -116,6 +190,18 @@ impl Order {
     /// Whether an operation is in the set.
     pub(super) fn has(&self, (thread, at): At) -> bool {
         at < self.limits[thread as usize]
+    }
+
+    /// Whether an operation must not be tainted, by what is known: those it reads from are in the set.
+    pub(super) fn is_clean(&self, (thread, at): At) -> bool {
+        at < self.clean[thread as usize]
+    }
+
+    /// Whether some operation of the first so many of each thread goes by what its thread has read, and is not known to come clean.
+    pub(super) fn leaves_open(&self, model: &Model, limits: &[u32]) -> bool {
+        let rows = model.rows.iter().zip(&self.clean).zip(limits);
+        let mut open = rows.filter_map(|((row, &clean), &limit)| row.get(clean as usize..limit as usize));
+        open.any(|row| row.iter().any(|op| op.decides))
     }
 
     /// By thread: how many operations come before one of the set.
@@ -134,16 +220,15 @@ impl Order {
     }
 
     /// Whether that was all; else the set has to be larger.
-    fn saturate(&mut self, model: &Model, pair: [Target; 2], limits: &mut [u32]) -> Checked<bool> {
+    fn saturate(&mut self, model: &Model, pair: [Target; 2], set: &mut Set) -> Checked<bool> {
         loop {
             self.close(model)?;
             let mut news = false;
             for lock in &model.locks {
-                news |= self.exclude(model, lock, pair, limits)?;
+                news |= self.exclude(model, lock, pair, set)?;
             }
-            if *limits != self.limits[..] {
-                let inside = pair.iter().all(|target| limits[target.thread as usize] <= target.at);
-                return if inside { Ok(false) } else { Err(Contradiction) };
+            if set.limits != self.limits {
+                return if set.is_before(pair) { Ok(false) } else { Err(Contradiction) };
             }
             for register in 0..model.registers.len() {
                 news |= self.keep_values(model, register)?;
@@ -219,13 +304,7 @@ impl Order {
     }
 
     /// What follows of a lock's sections.
-    fn exclude(
-        &mut self,
-        model: &Model,
-        lock: &Lock,
-        pair: [Target; 2],
-        limits: &mut [u32],
-    ) -> Checked<bool> {
+    fn exclude(&mut self, model: &Model, lock: &Lock, pair: [Target; 2], set: &mut Set) -> Checked<bool> {
         let mut news = false;
         for (thread, sections) in (0..).zip(&lock.sections) {
             let racing = pair.iter().any(|target| target.thread == thread);
@@ -240,7 +319,7 @@ impl Order {
                     let up_to = give.map_or(self.limits[other.0 as usize], |give| {
                         self.before((thread, give))[other.0 as usize]
                     });
-                    news |= self.put_behind(model, (thread, section), other, up_to, limits)?;
+                    news |= self.put_behind(model, (thread, section), other, up_to, set)?;
                 }
             }
         }
@@ -254,14 +333,14 @@ impl Order {
         (thread, section): (u32, &Section),
         (other, sections): (u32, &Vec<Section>),
         up_to: u32,
-        limits: &mut [u32],
+        set: &mut Set,
     ) -> Checked<bool> {
         let count = sections.partition_point(|other| other.take.is_none_or(|take| take < up_to));
         let excludes = |other: &&Section| section.mode == LockMode::Write || other.mode == LockMode::Write;
         let Some(last) = sections[..count].iter().rev().find(excludes) else { return Ok(false) };
         let (Some(take), Some(give)) = (section.take, last.give) else { return Err(Contradiction) };
         if !self.has((other, give)) {
-            include(model, limits, (other, give), false);
+            set.include(model, (other, give), false);
             return Ok(false);
         }
         self.put((other, give), (thread, take))
@@ -274,6 +353,12 @@ impl Order {
         for (thread, tests) in (0..).zip(&register.tests) {
             let limit = self.limits[thread as usize];
             for &(at, value) in tests.iter().take_while(|&&(at, _)| at < limit) {
+                if !register.block && !self.is_clean((thread, at)) {
+                    break;
+                }
+                if let Some(setter) = model.values[value as usize].setter.filter(|_| model.control) {
+                    news |= self.put(setter, (thread, at))?;
+                }
                 for (other, sets) in (0..).zip(&register.sets) {
                     let sets = &sets[..sets.partition_point(|&set| self.has((other, set.0)))];
                     news |= self.keep_value(model, (thread, at), value, other, sets)?;

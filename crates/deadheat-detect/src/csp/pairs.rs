@@ -12,6 +12,7 @@ use deadheat_core::ids::{PlaceId, StackId};
 use deadheat_core::rule::conflicts;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::Form;
 use super::build;
 use super::model::{At, Model, Target};
 use super::registers::uses;
@@ -45,7 +46,7 @@ pub(super) struct Result {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Manner {
     pub(super) all_pairs: bool,
-    pub(super) writers: bool,
+    pub(super) form: Form,
     /// What the searches may take.
     pub(super) bounds: Bounds,
     /// How many events a window has.
@@ -67,7 +68,7 @@ pub(super) fn find(run: &Run, mut manner: Manner) -> Result {
         let window = from..length.min(from.saturating_add(manner.window));
         let last = window.end == length;
         manner.bounds.take(window.clone().count() + run.cells.len());
-        let model = build::model(run, window.clone(), manner.writers);
+        let model = build::model(run, window.clone(), manner.form);
         let (verdicts, asked) = (FxHashMap::default(), FxHashSet::default());
         let mut search = Search { run, manner, model, window, verdicts, asked, told, places, result };
         for cell in &run.cells {

@@ -1,12 +1,13 @@
 //! Which stretches of memory decide what orders there are.
 //!
 //! A byte's reads have to see their writes, and its accesses their block. Where what always comes before what ensures that
-//! already, there is nothing to keep track of.
+//! already, there is nothing to keep track of; but of what a thread wrote that may itself have read otherwise.
 
 use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 
+use super::Form;
 use crate::run::{Cell, Number, Run, Use};
 
 /// What an event does to a register.
@@ -15,6 +16,8 @@ pub(super) struct Touch {
     pub(super) event: Number,
     pub(super) tests: bool,
     pub(super) sets: bool,
+    /// Whether it sets it as a new life of the memory begins, not by a write.
+    pub(super) begins: bool,
 }
 
 /// A register that is needed.
@@ -26,17 +29,18 @@ pub(super) struct Needed {
     pub(super) touches: Vec<Touch>,
 }
 
-/// The registers that some events of a run need; those for values only if reads keep their `writers`.
-pub(super) fn needed(run: &Run, window: &Range<Number>, writers: bool) -> Vec<Needed> {
+/// The registers that some events of a run need; those for values only if reads see certain writes.
+pub(super) fn needed(run: &Run, window: &Range<Number>, form: Form) -> Vec<Needed> {
     let mut known: FxHashMap<Vec<Touch>, ()> = FxHashMap::default();
     let mut needed = Vec::new();
     for cell in &run.cells {
         for block in [true, false] {
-            if !block && !writers {
+            if !block && form == Form::Paper {
                 continue;
             }
             let touches = touches(cell, window, block);
-            if is_ordered(run, &touches) || known.contains_key(&touches) {
+            let told = form == Form::Control && !block && is_handed_on(run, &touches);
+            if is_ordered(run, &touches) && !told || known.contains_key(&touches) {
                 continue;
             }
             known.insert(touches.clone(), ());
@@ -64,14 +68,28 @@ fn touches(cell: &Cell, window: &Range<Number>, block: bool) -> Vec<Touch> {
         event: at.event,
         tests: block || at.mode.reads(),
         sets: !block && at.mode.writes(),
+        begins: false,
     }));
     for life in lives {
         match touches.binary_search_by_key(&life, |touch| touch.event) {
-            Ok(at) => touches[at].sets = true,
-            Err(at) => touches.insert(at, Touch { event: life, tests: false, sets: true }),
+            Ok(at) => (touches[at].sets, touches[at].begins) = (true, true),
+            Err(at) => touches.insert(at, Touch { event: life, tests: false, sets: true, begins: true }),
         }
     }
     touches
+}
+
+/// Whether a thread reads what another one wrote.
+fn is_handed_on(run: &Run, touches: &[Touch]) -> bool {
+    let mut writer = None;
+    touches.iter().any(|touch| {
+        let (thread, _) = run.place(touch.event);
+        let handed_on = touch.tests && writer.is_some_and(|writer| writer != thread);
+        if touch.sets {
+            writer = Some(thread).filter(|_| !touch.begins);
+        }
+        handed_on
+    })
 }
 
 /// Whether each test comes behind what it sees and before what it does not, in every order.

@@ -5,13 +5,17 @@
 //! `touch.t.k`, and each stretch of memory that they touch is a process that lets a read happen only if the last write is its own. An
 //! access that touches one is asked for by an event beside it, behind which the thread stops: what it would read then does
 //! not matter.
+//!
+//! Of `csp=control`: `touch.t.k` comes where the operation is not tainted, `taint.t.k` where it may be; behind that the thread goes on
+//! as `TAINTED`, which does the same but `touch.t.k`, and what it writes is `FOUL`. That an operation need not be tainted where it may
+//! be gives no race that there is not without.
 
 use std::fmt::Write as _;
 
 use deadheat_core::event::{LockMode, Op as Event};
 use deadheat_core::rule::conflicts;
 
-use super::model::{Act, At, Model, Target, Value, Waiting};
+use super::model::{Act, At, Model, Op, Target, Value, Waiting};
 use super::registers::uses;
 use crate::run::{Cell, Number, Run};
 
@@ -50,6 +54,7 @@ pub(super) fn script(run: &Run, model: &Model, cell: &Cell) -> Script {
     let mut writer = Writer { run, model, accesses, lives, text: String::new(), layers: 0 };
     writer.channels(cell);
     writer.threads();
+    writer.follows();
     writer.locks();
     writer.orders();
     writer.registers();
@@ -58,6 +63,9 @@ pub(super) fn script(run: &Run, model: &Model, cell: &Cell) -> Script {
     let asked = writer.patterns();
     Script { text: writer.text, asked }
 }
+
+/// An event at a stretch of memory: what it has to find there, and what it leaves.
+type Touch = (String, Option<Value>, Option<Value>);
 
 struct Writer<'a> {
     run: &'a Run,
@@ -116,6 +124,9 @@ impl Writer<'_> {
         line!(self, "channel lock, unlock, rlock, runlock : T.L");
         line!(self, "channel fork, join : T.T.K");
         line!(self, "channel step, done, touch, begin, wake : T.K");
+        if self.model.control {
+            line!(self, "channel taint : T.K");
+        }
         line!(self, "channel post, wait, signal : T.O");
         line!(self, "channel race\n");
     }
@@ -142,6 +153,7 @@ impl Writer<'_> {
             Act::Take { lock, mode: LockMode::Read } => format!("rlock.t{thread}.m{lock}"),
             Act::Give { lock, mode: LockMode::Write } => format!("unlock.t{thread}.m{lock}"),
             Act::Give { lock, mode: LockMode::Read } => format!("runlock.t{thread}.m{lock}"),
+            Act::Touch(_) if self.model.control => return None,
             Act::Touch(_) => format!("touch.t{thread}.{at}"),
             Act::Post { semaphore } => format!("post.t{thread}.o{semaphore}"),
             Act::Draw { semaphore } => format!("wait.t{thread}.o{semaphore}"),
@@ -151,22 +163,37 @@ impl Writer<'_> {
         })
     }
 
+    /// Whether it matters whether an operation is tainted, so that an event tells it.
+    fn may_taint(&self, at: At) -> bool {
+        let op = self.model.op(at);
+        let followed = || self.operations().any(|other| self.model.follows(other).contains(&at));
+        let touches = matches!(op.act, Act::Touch(_)) || op.decides || !self.model.follows(at).is_empty();
+        self.model.control && (touches || followed())
+    }
+
+    fn operations(&self) -> impl Iterator<Item = At> + '_ {
+        let rows = (0u32..).zip(&self.model.rows);
+        rows.flat_map(|(thread, row)| (0..row.len() as u32).map(move |at| (thread, at)))
+    }
+
     /// The event behind which an operation has happened.
     fn happened(&self, (thread, at): At) -> String {
-        if self.act((thread, at)).is_some() {
+        if self.act((thread, at)).is_some() || self.may_taint((thread, at)) {
             format!("done.t{thread}.{at}")
         } else {
             self.step((thread, at))
         }
     }
 
-    /// The events of an operation.
-    fn events(&self, at: At) -> Vec<String> {
+    /// The events of an operation: up to where it is told whether it is tainted, and behind that.
+    fn events(&self, at: At) -> [Vec<String>; 2] {
         let act = self.act(at);
-        let waits = !self.model.needs(at).is_empty() || act.is_none();
-        let wanted = act.is_some() && self.model.needs.contains(&at);
+        let touches = matches!(self.model.op(at).act, Act::Touch(_));
+        let waits = !self.model.needs(at).is_empty() || act.is_none() && !touches;
+        let happens = act.is_some() || self.may_taint(at);
+        let wanted = happens && self.model.needs.contains(&at);
         let step = waits.then(|| self.step(at));
-        step.into_iter().chain(act).chain(wanted.then(|| self.happened(at))).collect()
+        [step.into_iter().chain(act).collect(), wanted.then(|| self.happened(at)).into_iter().collect()]
     }
 
     /// The event of an access, by its place in the list.
@@ -183,6 +210,11 @@ impl Writer<'_> {
 
     fn threads(&mut self) {
         for thread in 0..self.model.threads() as u32 {
+            if self.model.control {
+                self.thread(thread, false);
+                self.thread(thread, true);
+                continue;
+            }
             let mut text = format!("THREAD{thread} =");
             let length = self.model.rows[thread as usize].len() as u32;
             for at in 0..=length {
@@ -199,7 +231,7 @@ impl Writer<'_> {
                         let _ = write!(text, " {} -> STOP []", self.access(index));
                     }
                 }
-                for event in self.events((thread, at)) {
+                for event in self.events((thread, at)).concat() {
                     let _ = write!(text, " {event} ->");
                 }
             }
@@ -214,6 +246,64 @@ impl Writer<'_> {
         let last = self.layers;
         self.layers += 1;
         line!(self, "PROGRAM{} = PROGRAM{last} [| {events} |] ({process})\n", self.layers);
+    }
+
+    /// A thread of which it matters whether it is tainted, as far as it is or is not.
+    fn thread(&mut self, thread: u32, tainted: bool) {
+        let name = |tainted: bool, at: u32| match (tainted, at) {
+            (false, 0) => format!("THREAD{thread}"),
+            (false, _) => format!("THREAD{thread}_{at}"),
+            (true, _) => format!("TAINTED{thread}_{at}"),
+        };
+        let length = self.model.rows[thread as usize].len() as u32;
+        for at in 0..=length {
+            let beside: Vec<String> = self
+                .targets(thread, at, false)
+                .iter()
+                .map(|&index| format!("{} -> ", self.access(index)))
+                .collect();
+            let mut choices: Vec<String> = self
+                .targets(thread, at, true)
+                .iter()
+                .map(|&index| format!("{} -> STOP", self.access(index)))
+                .collect();
+            if at < length {
+                let Op { decides, .. } = *self.model.op((thread, at));
+                let [first, then] = self
+                    .events((thread, at))
+                    .map(|events| events.iter().map(|event| format!("{event} -> ")).collect::<String>());
+                let mut ends = Vec::new();
+                if !self.may_taint((thread, at)) {
+                    ends.push(format!("{then}{}", name(tainted, at + 1)));
+                } else if !tainted {
+                    ends.push(format!("touch.t{thread}.{at} -> {then}{}", name(false, at + 1)));
+                }
+                if self.may_taint((thread, at)) && !decides {
+                    ends.push(format!("taint.t{thread}.{at} -> {then}{}", name(true, at + 1)));
+                }
+                let end = if ends.is_empty() { "STOP".to_owned() } else { ends.join(" [] ") };
+                choices.push(if first.is_empty() { end } else { format!("{first}({end})") });
+            }
+            let choices = if choices.is_empty() { "STOP".to_owned() } else { choices.join(" [] ") };
+            line!(self, "{} = {}({choices})", name(tainted, at), beside.concat());
+        }
+    }
+
+    /// Who follows a tainted operation is tainted.
+    fn follows(&mut self) {
+        let follows: Vec<(At, At)> = self
+            .operations()
+            .flat_map(|at| self.model.follows(at).iter().map(move |&followed| (followed, at)))
+            .collect();
+        for (number, (one, other)) in follows.into_iter().enumerate() {
+            let event = |channel: &str, (thread, at): At| format!("{channel}.t{thread}.{at}");
+            let [clean, tainted] =
+                ["touch", "taint"].map(|channel| [event(channel, one), event(channel, other)]);
+            let any = format!("({} -> STOP [] {} -> STOP)", clean[1], tainted[1]);
+            line!(self, "FOLLOW{number} = {} -> {any} [] {} -> {} -> STOP", clean[0], tainted[0], tainted[1]);
+            let events = [clean, tainted].concat().join(", ");
+            self.beside(&format!("{{{events}}}"), &format!("FOLLOW{number}"));
+        }
     }
 
     fn locks(&mut self) {
@@ -258,7 +348,7 @@ impl Writer<'_> {
                 .map(|index| (index, self.model.target_tests(self.accesses[index].target)))
                 .collect();
             // By operation: what it has to find here, and what it leaves.
-            let mut touches: Vec<(String, Option<Value>, Option<Value>)> = Vec::new();
+            let mut touches: Vec<Touch> = Vec::new();
             for thread in 0..self.model.threads() {
                 let tests = &register.tests[thread];
                 let sets = &register.sets[thread];
@@ -276,6 +366,10 @@ impl Writer<'_> {
             }
             let what = if register.block { "block" } else { "value" };
             line!(self, "-- which {what} is at {:#x}", register.address);
+            if self.model.control {
+                self.register(number, &values, &touches);
+                continue;
+            }
             for &value in &values {
                 let can = touches.iter().filter(|(_, test, _)| test.is_none_or(|test| test == value));
                 let choices: Vec<String> = can
@@ -287,6 +381,38 @@ impl Writer<'_> {
             let events: Vec<&str> = touches.iter().map(|(event, ..)| event.as_str()).collect();
             self.beside(&format!("{{{}}}", events.join(", ")), &format!("HELD{number}_{}", register.first));
         }
+    }
+
+    /// A stretch of memory of which it matters whether what it holds is tainted.
+    fn register(&mut self, number: usize, values: &[Value], touches: &[Touch]) {
+        let block = self.model.registers[number].block;
+        let held =
+            |foul: bool, value: Value| format!("{}{number}_{value}", if foul { "FOUL" } else { "HELD" });
+        let taint = |event: &str| event.strip_prefix("touch").map(|rest| format!("taint{rest}"));
+        let mut all: Vec<String> = touches.iter().map(|(event, ..)| event.clone()).collect();
+        all.extend(touches.iter().filter_map(|(event, ..)| taint(event)));
+        for &value in values {
+            for foul in [false, true].into_iter().filter(|foul| !(block && *foul)) {
+                let mut choices = Vec::new();
+                for (event, test, set) in touches {
+                    let finds = test.is_none_or(|test| test == value && !foul);
+                    if finds {
+                        choices.push(format!(
+                            "{event} -> {}",
+                            set.map_or(held(foul, value), |set| held(false, set))
+                        ));
+                    }
+                    if let Some(event) = taint(event).filter(|_| finds || !block) {
+                        let fouls = |set: Value| held(self.model.values[set as usize].written && !block, set);
+                        choices.push(format!("{event} -> {}", set.map_or(held(foul, value), fouls)));
+                    }
+                }
+                let body = if choices.is_empty() { "STOP".to_owned() } else { choices.join(" [] ") };
+                line!(self, "{} = {body}", held(foul, value));
+            }
+        }
+        let first = held(false, self.model.registers[number].first);
+        self.beside(&format!("{{{}}}", all.join(", ")), &first);
     }
 
     fn semaphores(&mut self) {

@@ -3,7 +3,8 @@
 //! It says what the refinement `STOP [T= (PROGRAM [|...|] PATTERN) \ ...` does (`tests/csp.rs` holds the two together), and gives a
 //! counterexample if it fails. First it is seen what must come before what (`order`); if that is no contradiction, states are
 //! searched, depth first and in the run's order where there is a choice: of the least set of operations that could do, then of
-//! that with the signals that waits saw in the run, then of all.
+//! that with the signals that waits saw in the run, then of that with the ends of its critical sections, or of all if somebody
+//! waits for a signal or a post that could be another one.
 //!
 //! Cost: exponential in the choices that are left. A state that was seen takes its key and some 16 bytes.
 
@@ -54,12 +55,15 @@ pub(super) fn search(model: &Model, pair: [Target; 2], bounds: &mut Bounds) -> A
         least[target.thread as usize] = target.at;
     }
     let signals = order::with_signals(model, pair, &least);
-    let mut all: Vec<u32> = model.rows.iter().map(|row| row.len() as u32).collect();
-    for target in pair {
-        all[target.thread as usize] = target.at;
-    }
+    let enough = order::with_ends(model, pair, &least).unwrap_or_else(|| {
+        let mut all: Vec<u32> = model.rows.iter().map(|row| row.len() as u32).collect();
+        for target in pair {
+            all[target.thread as usize] = target.at;
+        }
+        all
+    });
     let mut tried: Vec<Vec<u32>> = Vec::new();
-    for limits in [Some(least), signals, Some(all)].into_iter().flatten() {
+    for limits in [Some(least), signals, Some(enough)].into_iter().flatten() {
         if tried.contains(&limits) {
             continue;
         }

@@ -2,11 +2,18 @@
 //!
 //! A move can be taken back. What cannot be in the way of anything that is still to come is *free*: to make that move first loses no
 //! order. (Partial order reduction; a free move is a persistent set of one.)
+//!
+//! Of `csp=control`: a thread that is tainted can do nothing that it could not do otherwise, so to read the value of the run as long as
+//! it is there loses nothing; to read another one is a choice, unless it makes no difference or will not be there again. Where no
+//! operation that may be done goes by what was read, beyond those that are known to come clean, taint is not looked at.
 
 use deadheat_core::event::LockMode;
 
 use super::model::{Act, At, Model, Target, Value, Waiting};
 use super::order::Order;
+
+/// No operation of the thread is tainted.
+const CLEAN: u32 = u32::MAX;
 
 /// A state, and what it is searched for.
 #[derive(Debug)]
@@ -25,6 +32,10 @@ pub(super) struct State<'a> {
     readers: Vec<u32>,
     counts: Vec<i64>,
     waits: Vec<Waiting>,
+    /// Whether taint matters.
+    open: bool,
+    /// By thread: its first tainted operation.
+    tainted: Vec<u32>,
     trail: Vec<At>,
     /// What moves have changed: register and value.
     old: Vec<Value>,
@@ -48,6 +59,8 @@ impl<'a> State<'a> {
             readers: vec![0; model.locks.len()],
             counts: model.semaphores.iter().map(|semaphore| semaphore.first).collect(),
             waits: model.waits.iter().map(|wait| wait.first).collect(),
+            open: model.control && order.leaves_open(model, &limits),
+            tainted: vec![CLEAN; limits.len()],
             trail: Vec::new(),
             old: Vec::new(),
             old_waits: Vec::new(),
@@ -57,8 +70,10 @@ impl<'a> State<'a> {
         for register in &model.registers {
             for (thread, tests) in (0u32..).zip(&register.tests) {
                 for &(at, value) in tests {
-                    state.tested[value as usize] += u32::from(at < state.limits[thread as usize]);
-                    state.needed[value as usize] += u32::from(order.has((thread, at)));
+                    let [tested, needed] = state.counts((thread, at), value);
+                    let may = u32::from(at < state.limits[thread as usize]);
+                    state.tested[value as usize] += tested * may;
+                    state.needed[value as usize] += needed;
                 }
             }
         }
@@ -96,7 +111,61 @@ impl<'a> State<'a> {
     pub(super) fn key(&self) -> Box<[u32]> {
         let registers =
             self.registers.iter().map(|&value| if self.tested[value as usize] > 0 { value + 1 } else { 0 });
-        self.done.iter().copied().chain(registers).chain(self.waits.iter().map(|&wait| wait as u32)).collect()
+        let tainted = self.tainted.iter().copied().filter(|_| self.open);
+        let waits = self.waits.iter().map(|&wait| wait as u32);
+        self.done.iter().copied().chain(registers).chain(waits).chain(tainted).collect()
+    }
+
+    /// Whether an operation has to find a value: what it reads otherwise would be in its way.
+    fn insists(&self, at: At, value: Value) -> bool {
+        self.order.is_clean(at) || self.model.registers[self.model.register(value)].block
+    }
+
+    /// How often a test counts as one that is to come, and as one that has to.
+    fn counts(&self, at: At, value: Value) -> [u32; 2] {
+        let insists = self.insists(at, value);
+        [insists || self.open, insists && self.order.has(at)].map(u32::from)
+    }
+
+    fn is_tainted(&self, (thread, at): At) -> bool {
+        self.tainted[thread as usize] <= at
+    }
+
+    /// Whether a value is there as in the run.
+    fn is_as_it_was(&self, value: Value) -> bool {
+        let held = self.model.values[value as usize];
+        self.holds(value) && !held.setter.is_some_and(|setter| held.written && self.is_tainted(setter))
+    }
+
+    /// Whether a value that is not there as in the run never will be.
+    fn is_gone(&self, value: Value) -> bool {
+        self.model.values[value as usize]
+            .setter
+            .is_none_or(|setter| self.has(setter) || setter.1 >= self.limits[setter.0 as usize])
+    }
+
+    /// Whether an operation is tainted whatever it reads.
+    fn follows_taint(&self, at: At) -> bool {
+        self.is_tainted(at) || self.model.follows(at).iter().any(|&followed| self.is_tainted(followed))
+    }
+
+    /// Whether an operation would be tainted.
+    fn taints(&self, at: At) -> bool {
+        self.follows_taint(at) || self.model.reads(at).any(|value| !self.is_as_it_was(value))
+    }
+
+    /// Whether it makes no difference, or cannot come otherwise, whether an operation is tainted.
+    fn is_settled(&self, at: At) -> bool {
+        if !self.open || self.follows_taint(at) {
+            return true;
+        }
+        let mut others = self.model.reads(at).filter(|&value| !self.is_as_it_was(value)).peekable();
+        if others.peek().is_none() || others.any(|value| self.is_gone(value)) {
+            return true;
+        }
+        let tells = &self.model.tells[at.0 as usize];
+        let next = tells.get(tells.partition_point(|&other| other < at.1));
+        next.is_none_or(|&next| next >= self.limits[at.0 as usize])
     }
 
     /// The moves that can be made, in the run's order, those first that have to be.
@@ -159,15 +228,18 @@ impl<'a> State<'a> {
 
     fn acts(&self, at: At) -> bool {
         let act = self.model.op(at).act;
+        if self.open && self.model.op(at).decides && self.taints(at) {
+            return false;
+        }
         match act {
             Act::Step | Act::Give { .. } | Act::Post { .. } | Act::Signal { .. } | Act::Await { .. } => true,
             Act::Take { lock, mode } => self.is_free_lock(lock, mode),
             Act::Touch(_) => {
                 let tests = self.model.tests(act);
-                tests.iter().all(|&value| self.holds(value))
+                tests.iter().all(|&value| self.holds(value) || !self.insists(at, value))
                     && self.model.sets(act).iter().all(|&value| {
                         let now = self.registers[self.model.register(value)];
-                        let mine = u32::from(self.order.has(at) && tests.contains(&now));
+                        let mine = if tests.contains(&now) { self.counts(at, now)[1] } else { 0 };
                         self.needed[now as usize] == mine
                     })
             }
@@ -192,14 +264,14 @@ impl<'a> State<'a> {
                 let tests = self.model.tests(act);
                 let unseen = |&value: &Value| {
                     let now = self.registers[self.model.register(value)];
-                    self.tested[now as usize] == u32::from(tests.contains(&now))
-                        && self.tested[value as usize] == 0
+                    let mine = if tests.contains(&now) { self.counts(at, now)[0] } else { 0 };
+                    self.tested[now as usize] == mine && self.tested[value as usize] == 0
                 };
                 let first = |&value: &Value| {
                     let register = self.model.register(value);
                     self.comes_first(at, |other| self.next_touch(register, other))
                 };
-                self.model.sets(act).iter().all(|value| unseen(value) || first(value))
+                self.is_settled(at) && self.model.sets(act).iter().all(|value| unseen(value) || first(value))
             }
             Act::Draw { semaphore } => {
                 let draws = &self.model.semaphores[semaphore as usize].draws;
@@ -289,6 +361,9 @@ impl<'a> State<'a> {
     pub(super) fn act(&mut self, thread: u32) {
         let at = (thread, self.done[thread as usize]);
         let act = self.model.op(at).act;
+        if self.open && self.tainted[thread as usize] == CLEAN && self.taints(at) {
+            self.tainted[thread as usize] = at.1;
+        }
         self.done[thread as usize] += 1;
         self.trail.push(at);
         match act {
@@ -298,9 +373,9 @@ impl<'a> State<'a> {
             Act::Give { lock, mode: LockMode::Write } => self.writers[lock as usize] = 0,
             Act::Give { lock, mode: LockMode::Read } => self.readers[lock as usize] -= 1,
             Act::Touch(_) => {
-                let needed = u32::from(self.order.has(at));
                 for &value in self.model.tests(act) {
-                    self.tested[value as usize] -= 1;
+                    let [tested, needed] = self.counts(at, value);
+                    self.tested[value as usize] -= tested;
                     self.needed[value as usize] -= needed;
                 }
                 for &value in self.model.sets(act) {
@@ -336,6 +411,9 @@ impl<'a> State<'a> {
             let (thread, _) = at;
             let act = self.model.op(at).act;
             self.done[thread as usize] -= 1;
+            if self.tainted[thread as usize] == at.1 {
+                self.tainted[thread as usize] = CLEAN;
+            }
             match act {
                 Act::Step => {}
                 Act::Take { lock, mode: LockMode::Write } => self.writers[lock as usize] = 0,
@@ -343,9 +421,9 @@ impl<'a> State<'a> {
                 Act::Give { lock, mode: LockMode::Write } => self.writers[lock as usize] = thread + 1,
                 Act::Give { lock, mode: LockMode::Read } => self.readers[lock as usize] += 1,
                 Act::Touch(_) => {
-                    let needed = u32::from(self.order.has(at));
                     for &value in self.model.tests(act) {
-                        self.tested[value as usize] += 1;
+                        let [tested, needed] = self.counts(at, value);
+                        self.tested[value as usize] += tested;
                         self.needed[value as usize] += needed;
                     }
                     for &value in self.model.sets(act).iter().rev() {

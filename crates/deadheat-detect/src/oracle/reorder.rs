@@ -8,6 +8,12 @@
 //! that holds the threads cannot tell the difference, so the program can run so. Two accesses *race* if after
 //! one of them two threads have just these two before them; what the two read does not matter.
 //!
+//! With [`Reads::Control`] a read may see another write as long as nothing that is done depends on it, as far as one can know: an
+//! event is *tainted* if it sees a byte that another event wrote than in the run, or that a tainted one wrote, or if one that it
+//! follows is tainted: the event before it in its thread, the thread's fork, and of a join the joined thread's events. No branch
+//! is tainted, and no atomic access that reads, which may branch by itself (compare and exchange). (Control flow as in Huang,
+//! Meredith and Roșu, *Maximal sound predictive race detection with control flow abstraction*, PLDI 2014.)
+//!
 //! What an operation needs: a thread's first event its fork; a join all that the thread did; an acquire a lock that nobody else
 //! holds in a way that excludes it; a wait that was woken a signal that came while it waited, if one did in the run (a
 //! signal may wake several); the wait of a semaphore a post that no wait took (as many were there at the start as the run shows);
@@ -30,6 +36,9 @@ use super::{Edges, access, begins, revives};
 pub enum Reads {
     /// Each sees for each byte the same write as in the run, or none as there.
     Kept,
+    /// What branches that are done depend on is as in the run; other reads may see anything. A run without a branch says nothing of
+    /// that: all reads are kept.
+    Control,
     /// They may see anything: the threads are taken to do the same whatever they read.
     Free,
 }
@@ -85,6 +94,8 @@ struct State {
     cells: Vec<(Option<usize>, Option<usize>)>,
     /// The waits that a signal has reached.
     woken: Vec<usize>,
+    /// The events that are tainted.
+    tainted: Vec<usize>,
 }
 
 /// A trace, and what holds of its events in every reordering.
@@ -112,6 +123,8 @@ impl<'a> Reorderings<'a> {
             (0..events.len()).filter_map(|at| bytes(events, at)).flat_map(|(from, to)| [from, to]).collect();
         bounds.sort_unstable();
         bounds.dedup();
+        let branches = events.iter().any(|event| event.op == Op::Branch);
+        let reads = if reads == Reads::Control && !branches { Reads::Kept } else { reads };
         let mut all = Self { events, reads, rows, bounds, needs: Vec::new(), seen: Vec::new() };
         all.needs = (0..events.len()).map(|index| all.needs_of(index)).collect();
         let mut state = all.start();
@@ -127,6 +140,7 @@ impl<'a> Reorderings<'a> {
             done: vec![0; self.rows.len()],
             cells: vec![(None, None); self.bounds.len()],
             woken: Vec::new(),
+            tainted: Vec::new(),
         }
     }
 
@@ -252,6 +266,10 @@ impl<'a> Reorderings<'a> {
                 return None;
             }
         }
+        let tainted = self.reads == Reads::Control && self.is_tainted(state, index);
+        if tainted && self.decides(index) {
+            return None;
+        }
         let can = match event.op {
             Op::Acquire { lock, mode } => self.is_free(state, event.thread, lock, mode),
             Op::Wait { object, kind, woken: true } if is_condition(kind) => {
@@ -280,7 +298,35 @@ impl<'a> Reorderings<'a> {
         }
         after.done[event.thread.0 as usize] += 1;
         self.touch(&mut after, index);
+        if tainted {
+            after.tainted.push(index);
+            after.tainted.sort_unstable();
+        }
         Some(after)
+    }
+
+    /// Whether an event's thread does what it does next by what it has read.
+    fn decides(&self, index: usize) -> bool {
+        let reads = |access: Access| access.atomic.is_some() && access.mode.reads();
+        self.events[index].op == Op::Branch || access(self.events, index).is_some_and(reads)
+    }
+
+    /// Whether an event would be tainted if it came now.
+    fn is_tainted(&self, state: &State, index: usize) -> bool {
+        let Event { thread, op, .. } = self.events[index];
+        let mut follows: Vec<usize> =
+            self.rows[thread.0 as usize].iter().copied().take_while(|&at| at < index).collect();
+        follows.extend(Edges { events: self.events }.fork_of(thread, index));
+        if let Op::Join { child } = op {
+            follows.extend((0..index).filter(|&at| self.events[at].thread == child));
+        }
+        let reads = access(self.events, index).is_some_and(|access| access.mode.reads());
+        let mut cells = self.cells(index).zip(&self.seen[index]);
+        let tainted = |event: usize| state.tainted.contains(&event);
+        follows.into_iter().any(tainted)
+            || reads
+                && cells
+                    .any(|(cell, &(writer, _))| state.cells[cell].0 != writer || writer.is_some_and(tainted))
     }
 
     /// Whether a thread can take a lock.

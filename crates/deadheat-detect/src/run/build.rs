@@ -15,7 +15,7 @@ use super::{Keeps, Kept, Node, Number, Record, Run, Threads};
 const NONE: Number = Number::MAX;
 
 pub(super) fn run(record: Record, keeps: Keeps) -> Run {
-    let Record { events, threads } = record;
+    let Record { events, threads, .. } = record;
     let (extents, bounds) = extents(&events);
     let width = threads.ids.len();
     let mut builder = Builder {

@@ -37,6 +37,9 @@ pub type Number = u32;
 pub struct Record {
     events: Vec<Kept>,
     threads: Threads,
+    /// Whether branches are among the events that it holds, and whether there were any.
+    keeps_branches: bool,
+    has_branches: bool,
 }
 
 /// An event, and how many of its thread came before it, those included that do not matter.
@@ -70,6 +73,18 @@ impl Threads {
 }
 
 impl Record {
+    /// One that holds branches, too.
+    #[must_use]
+    pub fn with_branches() -> Self {
+        Self { keeps_branches: true, ..Self::default() }
+    }
+
+    /// Whether there were branches.
+    #[must_use]
+    pub fn has_branches(&self) -> bool {
+        self.has_branches
+    }
+
     /// Takes the next event.
     pub fn take(&mut self, event: &Event) {
         let row = self.threads.row(event.thread);
@@ -82,7 +97,9 @@ impl Record {
             let child = self.threads.row(child);
             self.threads.fresh[child as usize] |= matches!(event.op, Op::Fork { .. });
         }
-        if first || matters(&event.op) {
+        let branch = event.op == Op::Branch;
+        self.has_branches |= branch;
+        if first || matters(&event.op) || branch && self.keeps_branches {
             self.events.push(Kept { event: *event, nth });
         }
     }

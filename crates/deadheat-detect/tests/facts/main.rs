@@ -7,12 +7,13 @@ use std::path::{Path, PathBuf};
 
 use deadheat_core::event::{Event, Op};
 use deadheat_core::finding::Finding;
+use deadheat_core::ids::ThreadId;
 use deadheat_core::race::{LockSets, Race, RaceSink};
 use deadheat_core::witness::Witness;
 use deadheat_detect::oracle::Oracle;
 use deadheat_detect::oracle::reorder::{Reads, races};
-use deadheat_detect::witness::Run;
-use deadheat_detect::{ANALYSES, Analysis, Options};
+use deadheat_detect::registry::{self, ANALYSES, Analysis, FORMS, Options};
+use deadheat_detect::witness::{Broken, Run};
 use libtest_mimic::{Arguments, Failed, Trial};
 use parse::{Fact, Pair, parse};
 
@@ -20,7 +21,10 @@ use parse::{Fact, Pair, parse};
 const FACTS: usize = 60;
 
 /// The pairs that are told, what else is found wrong, and what is wrong with the witnesses of the pairs.
-struct Pairs<'a>(BTreeSet<Pair>, Vec<String>, (&'a Run<'a>, Vec<String>));
+struct Pairs<'a>(BTreeSet<Pair>, Vec<String>, (Checker<'a>, Vec<String>));
+
+/// Whether a witness of a race of two threads is one, and of which accesses; `None` where a witness need not be one.
+type Checker<'a> = &'a dyn Fn(&Witness<'_>, (ThreadId, ThreadId)) -> Option<Result<(usize, usize), Broken>>;
 
 impl RaceSink for Pairs<'_> {
     fn race(&mut self, race: &Race, _: &dyn LockSets) {
@@ -29,12 +33,13 @@ impl RaceSink for Pairs<'_> {
     }
 
     fn predicted(&mut self, race: &Race, witness: &Witness<'_>, locks: &dyn LockSets) {
-        let (run, broken) = &mut self.2;
+        let (check, broken) = &mut self.2;
         let pair = (race.earlier.place.0 as usize, race.later.place.0 as usize);
-        match run.check(witness, (race.earlier.thread, race.later.thread)) {
-            Ok((earlier, later)) if (earlier + 1, later + 1) == pair => {}
-            Ok(other) => broken.push(format!("the witness of {pair:?} ends before {other:?} (from 0)")),
-            Err(rule) => broken.push(format!("the witness of {pair:?}: {rule} (from 0)")),
+        match check(witness, (race.earlier.thread, race.later.thread)) {
+            None => {}
+            Some(Ok((earlier, later))) if (earlier + 1, later + 1) == pair => {}
+            Some(Ok(other)) => broken.push(format!("the witness of {pair:?} ends before {other:?} (from 0)")),
+            Some(Err(rule)) => broken.push(format!("the witness of {pair:?}: {rule} (from 0)")),
         }
         self.race(race, locks);
     }
@@ -120,8 +125,13 @@ fn check_file(file: &Path, name: &str) -> Result<(), Failed> {
         check(analysis, &fact, &expected)
             .map_err(|reason| format!("{name}:{line}: {reason} ({})", fact.sentence))?;
     }
-    if let Some(unknown) = fact.expected.keys().find(|name| ANALYSES.iter().all(|known| known.name != **name))
-    {
+    // Of other forms a fact need not say anything.
+    for form in FORMS {
+        let Some((line, pairs)) = fact.expected.get(form.name) else { continue };
+        check(form, &fact, &pairs.iter().copied().collect())
+            .map_err(|reason| format!("{name}:{line}: {reason} ({})", fact.sentence))?;
+    }
+    if let Some(unknown) = fact.expected.keys().find(|name| registry::find(name).is_none()) {
         return Err(format!("{name}: there is no analysis {unknown}").into());
     }
     Ok(())
@@ -142,6 +152,8 @@ fn check(analysis: &Analysis, fact: &Fact, expected: &BTreeSet<Pair>) -> Result<
     let truth: Vec<Pair> = match analysis.name {
         "hb" => Oracle::new(&fact.events).races(),
         "csp" => races(&fact.events, Reads::Kept).into_keys().collect(),
+        "csp=control" => races(&fact.events, Reads::Control).into_keys().collect(),
+        "csp=paper" => races(&fact.events, Reads::Free).into_keys().collect(),
         _ => return Ok(()),
     };
     let pairs: BTreeSet<Pair> = truth.iter().map(|&(earlier, later)| (earlier + 1, later + 1)).collect();
@@ -159,7 +171,12 @@ fn run(
 ) -> Result<(BTreeSet<Pair>, Vec<String>), String> {
     let mut detector = (analysis.new)(options);
     let run = Run::new(events);
-    let mut sink = Pairs(BTreeSet::new(), Vec::new(), (&run, Vec::new()));
+    let check = |witness: &Witness<'_>, threads| match analysis.name {
+        "csp=control" => Some(run.check_control(witness, threads)),
+        "csp=paper" => None,
+        _ => Some(run.check(witness, threads)),
+    };
+    let mut sink = Pairs(BTreeSet::new(), Vec::new(), (&check, Vec::new()));
     for event in events {
         detector.step(event, &mut sink);
     }

@@ -1,6 +1,7 @@
 //! What the tests of this crate share.
 #![allow(dead_code, reason = "each test uses its part")]
 
+pub(crate) mod branches;
 pub(crate) mod check;
 pub(crate) mod generate;
 pub(crate) mod naive;

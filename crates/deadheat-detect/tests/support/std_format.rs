@@ -9,6 +9,8 @@ use deadheat_core::ids::{PlaceId, StackId, ThreadId};
 /// Turns names into events.
 #[derive(Default)]
 struct Builder {
+    /// Whether branches are events, which they are not to RAPID.
+    branches: bool,
     numbers: HashMap<String, u64>,
     threads: HashMap<String, ThreadId>,
     events: Vec<Event>,
@@ -37,6 +39,8 @@ impl Builder {
             "join" => Op::Join { child: self.thread(operand) },
             "begin" => Op::Begin,
             "end" => Op::End,
+            "branch" if self.branches => Op::Branch,
+            "branch" => return,
             // RAPID's reader takes a request, which it does not know, for the event before it
             // come again; its counts for the two traces that have requests are of that.
             "req" => {
@@ -65,16 +69,16 @@ pub(crate) fn std_events(text: &str) -> Vec<Event> {
     builder.events
 }
 
-/// The events of a trace in RAPID's binary format.
-pub(crate) fn rapidbin_events(bytes: &[u8]) -> Vec<Event> {
+/// The events of a trace in RAPID's binary format, with its branches or without.
+pub(crate) fn rapidbin_events(bytes: &[u8], branches: bool) -> Vec<Event> {
     const HEADER: usize = 2 + 4 + 4 + 8;
     let ops = ["acq", "rel", "r", "w", "fork", "join", "begin", "end", "req", "branch"];
-    let mut builder = Builder::default();
+    let mut builder = Builder { branches, ..Builder::default() };
     for word in bytes[HEADER..].chunks_exact(8) {
         let word = u64::from_be_bytes(word.try_into().expect("eight bytes"));
         let (thread, op) = (word & 0x3ff, ops[(word >> 10 & 0xf) as usize]);
         let (operand, place) = (word >> 14 & 0x3_ffff_ffff, word >> 48 & 0x7fff);
-        if op == "req" || op == "branch" {
+        if op == "req" {
             continue;
         }
         builder.push(&thread.to_string(), op, &operand.to_string(), place as u32);

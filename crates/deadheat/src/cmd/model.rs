@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 
 use deadheat_core::event::Event;
 use deadheat_detect::csp::{Form, Models};
-use deadheat_detect::run::Record;
 use deadheat_trace::{Tables, Trace};
 
 use crate::args::Common;
@@ -24,6 +23,9 @@ pub(crate) struct Args {
     /// The model as the paper prints it: reads may see anything
     #[arg(long)]
     paper: bool,
+    /// The model of `csp=control`: reads that no branch of the trace may depend on may see anything
+    #[arg(long, conflicts_with = "paper")]
+    control: bool,
     /// Where to write it (default: standard output)
     #[arg(short, long, value_name = "FILE", requires = "variable")]
     output: Option<PathBuf>,
@@ -32,14 +34,19 @@ pub(crate) struct Args {
 /// Writes the model, or lists the variables.
 pub(crate) fn run(args: &Args, common: &Common) -> Result<Exit, Failure> {
     let mut trace = Trace::open(&args.trace).map_err(|error| Failure::input(error.to_string()))?;
-    let mut record = Record::default();
+    let form = match (args.paper, args.control) {
+        (true, _) => Form::Paper,
+        (false, true) => Form::Control,
+        (false, false) => Form::Exact,
+    };
+    let mut record = form.record();
     trace
         .drive_into(&mut |event: &Event, _: &Tables| {
             record.take(event);
             true
         })
         .map_err(|error| Failure::input(error.to_string()))?;
-    let models = Models::new(record, if args.paper { Form::Paper } else { Form::Exact });
+    let models = Models::new(record, form);
     let folder = std::env::current_dir().unwrap_or_default();
     let mut resolver = Resolver::new(trace.tables(), &folder);
     let mut variables = models.variables().into_iter().map(|address| (address, resolver.variable(address)));
