@@ -30,7 +30,7 @@ const PROGRAMS: [&str; 9] = [
     "start_up",
 ];
 
-const PREDICTING: [&str; 3] = ["sync-preserving", "sync-reversal", "shb"];
+const PREDICTING: [&str; 4] = ["sync-preserving", "sync-reversal", "csp", "shb"];
 
 /// The events of a trace, and what their ids stand for.
 fn events(path: &Path) -> (Vec<Event>, Tables) {
@@ -214,13 +214,13 @@ fn the_witnesses_of_programs_hold_and_are_told_as_columns() {
         columns(&seen["lazy"]),
         [
             "`main/1`      | `main/2`     | others",
-            "              |              | 36 main: create main/1",
-            "              |              | 37 main: create main/2",
-            "              | 29 lock m    |",
-            "              | 30 unlock m  |",
-            "14 lock m     |              |",
+            "              |              | 37 main: create main/1",
+            "              |              | 38 main: create main/2",
+            "              | 30 lock m    |",
+            "              | 31 unlock m  |",
+            "15 lock m     |              |",
             "--------------+--------------+-----------------------",
-            "17 write made | 13 read made |",
+            "18 write made | 14 read made |",
         ],
         "{}",
         seen["lazy"]
@@ -229,12 +229,12 @@ fn the_witnesses_of_programs_hold_and_are_told_as_columns() {
         columns(&seen["listing"]),
         [
             "`main/1`   | `main/2`    | others",
-            "           |             | 30 main: create main/1",
-            "           |             | 31 main: create main/2",
-            "           | 21 lock m   |",
-            "           | 23 unlock m |",
+            "           |             | 31 main: create main/1",
+            "           |             | 32 main: create main/2",
+            "           | 22 lock m   |",
+            "           | 24 unlock m |",
             "-----------+-------------+-----------------------",
-            "13 write y | 24 write y  |",
+            "14 write y | 25 write y  |",
         ],
         "{}",
         seen["listing"]
