@@ -221,7 +221,7 @@ impl RaceSink for Forms<'_> {
 }
 
 /// How often a branch is put behind a read where a trace has none.
-const EACH: [u64; 2] = [4, 64];
+const EACH: [u64; 2] = [4, 32];
 
 /// Bytes for the states of each search there.
 const MEMORY: usize = 1 << 20;

@@ -15,6 +15,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::Form;
 use super::build;
 use super::model::{At, Model, Target};
+use super::past::Pasts;
 use super::registers::uses;
 use super::search::{Answer, search};
 use crate::run::told::Found;
@@ -61,8 +62,9 @@ pub(super) fn find(run: &Run, manner: Manner) -> Result {
         let window = from..length.min(from.saturating_add(manner.window));
         let last = window.end == length;
         let model = build::model(run, window.clone(), manner.form);
+        let pasts = model.control.then(|| Pasts::new(&model));
         let verdicts = FxHashMap::default();
-        let mut search = Search { run, manner, model, window, verdicts, told, places, result };
+        let mut search = Search { run, manner, model, window, pasts, verdicts, told, places, result };
         for cell in &run.cells {
             search.cell(cell);
         }
@@ -81,6 +83,7 @@ struct Search<'a> {
     manner: Manner,
     model: Model,
     window: Range<Number>,
+    pasts: Option<Pasts>,
     verdicts: FxHashMap<[Target; 2], Option<Order>>,
     /// The pairs that were found.
     told: FxHashSet<[Number; 2]>,
@@ -115,6 +118,11 @@ impl Search<'_> {
     /// Looks for a race of an access with the latest fitting one of another thread.
     fn against(&mut self, cell: &Cell, groups: &[Group], (target, now): (Target, &Use)) {
         for group in groups.iter().rev() {
+            let before = |pasts: &Pasts| pasts.is_before(&self.model, group.target, target);
+            if self.pasts.as_ref().is_some_and(before) {
+                // So does who comes behind it in every order that the accesses are reached in.
+                return;
+            }
             let behind = group.events.partition_point(|&event| self.run.before_any(event, now.event));
             let Some(&candidate) = group.events.get(behind) else {
                 // Who comes behind one access in every order comes behind all before it.
