@@ -125,8 +125,8 @@ pub const FORMS: &[Analysis] = &[
     Analysis {
         name: "csp=control",
         doc: "The same for traces that have branches: only reads that a branch may depend on have to see their writes",
-        paper: "Carril and Tichy, as above; control flow after Huang, Meredith and Roșu, Maximal sound predictive race detection with control \
-                flow abstraction (PLDI 2014)",
+        paper: "Carril and Tichy, Predicting and witnessing data races using CSP; for control flow Huang, Meredith and Roșu, Maximal sound \
+                predictive race detection with control flow abstraction (PLDI 2014)",
         promise: "Each pair that is told comes with an order of the events of the run up to both accesses in which locks exclude, each read \
                   that a branch of that order may depend on sees its write, and all else that a thread waited for is there. If the run fits into one \
                   window and the search into memory, a race is told for each access that has one with an earlier access in any such order.",

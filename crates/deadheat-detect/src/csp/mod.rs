@@ -21,6 +21,7 @@ mod model;
 mod models;
 mod order;
 mod pairs;
+mod past;
 mod registers;
 mod script;
 mod search;

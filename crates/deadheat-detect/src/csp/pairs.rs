@@ -15,6 +15,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::Form;
 use super::build;
 use super::model::{At, Model, Target};
+use super::past::Pasts;
 use super::registers::uses;
 use super::search::{Answer, Bounds, search};
 use crate::run::told::Found;
@@ -69,8 +70,9 @@ pub(super) fn find(run: &Run, mut manner: Manner) -> Result {
         let last = window.end == length;
         manner.bounds.take(window.clone().count() + run.cells.len());
         let model = build::model(run, window.clone(), manner.form);
+        let pasts = model.control.then(|| Pasts::new(&model));
         let (verdicts, asked) = (FxHashMap::default(), FxHashSet::default());
-        let mut search = Search { run, manner, model, window, verdicts, asked, told, places, result };
+        let mut search = Search { run, manner, model, window, pasts, verdicts, asked, told, places, result };
         for cell in &run.cells {
             if search.result.stopped {
                 break;
@@ -95,6 +97,7 @@ struct Search<'a> {
     manner: Manner,
     model: Model,
     window: Range<Number>,
+    pasts: Option<Pasts>,
     verdicts: FxHashMap<[Target; 2], Option<Order>>,
     /// The refinements that were checked of a stretch of memory: life and threads.
     asked: FxHashSet<(u32, [u32; 2])>,
@@ -133,6 +136,11 @@ impl Search<'_> {
     fn against(&mut self, address: u64, groups: &[Group], (target, now): (Target, &Use)) {
         for group in groups.iter().rev() {
             self.manner.bounds.take(1);
+            let before = |pasts: &Pasts| pasts.is_before(&self.model, group.target, target);
+            if self.pasts.as_ref().is_some_and(before) {
+                // So does who comes behind it in every order that the accesses are reached in.
+                return;
+            }
             let behind = group.events.partition_point(|&event| self.run.before_any(event, now.event));
             let Some(&candidate) = group.events.get(behind) else {
                 // Who comes behind one access in every order comes behind all before it.
