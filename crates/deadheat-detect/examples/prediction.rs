@@ -48,7 +48,7 @@ fn main() {
     };
     let all_pairs = arguments.iter().any(|argument| argument == "all-pairs");
     let memory_limit = arguments.iter().find_map(|argument| argument.strip_prefix("limit=")?.parse().ok());
-    let (found, took) = run(analysis, &events, Options { all_pairs, memory_limit });
+    let (found, took) = run(analysis, &events, Options { all_pairs, memory_limit, ..Options::default() });
     println!(
         "{name}: {} events, {} racy at {} places, {:.3} s of processor time, {} KiB more memory at most",
         events.len(),

@@ -1,5 +1,7 @@
 //! The list of all analyses. The command line's help, `docs/analyses.md` and the tests read it.
 
+use std::num::NonZeroU32;
+
 use deadheat_core::race::Evidence;
 
 use crate::csp::{Csp, Form};
@@ -26,6 +28,8 @@ pub struct Options {
     /// About how many bytes of memory an analysis may take, if it has such a limit. What it does there is in its chapter of
     /// `docs/analyses.md`; that it came to that it says by [`RaceSink::forgot`](deadheat_core::race::RaceSink::forgot).
     pub memory_limit: Option<usize>,
+    /// Of how many events the windows are in which an analysis looks at a run, if it has windows.
+    pub window: Option<NonZeroU32>,
 }
 
 /// One analysis.

@@ -38,7 +38,7 @@ pub use script::Script;
 /// Bytes for the states of one search, if nothing else is said.
 const MEMORY: usize = 256 << 20;
 
-/// Events of a window.
+/// Events of a window, if nothing else is said.
 const WINDOW: Number = 1 << 14;
 
 /// The analysis.
@@ -47,6 +47,7 @@ pub struct Csp {
     record: Record,
     options: Options,
     form: Form,
+    searched: Vec<usize>,
 }
 
 /// Which model it is.
@@ -62,7 +63,14 @@ impl Csp {
     /// A fresh analysis.
     #[must_use]
     pub fn new(form: Form, options: Options) -> Self {
-        Self { record: Record::default(), options, form }
+        Self { record: Record::default(), options, form, searched: Vec::new() }
+    }
+
+    /// When the run is over: of each pair of accesses that was asked about, how many states the search for it visited; 0 if what
+    /// has to come before what decided it.
+    #[must_use]
+    pub fn searched(&self) -> &[usize] {
+        &self.searched
     }
 }
 
@@ -78,7 +86,7 @@ impl Detector for Csp {
             all_pairs: self.options.all_pairs,
             writers,
             memory: self.options.memory_limit.unwrap_or(MEMORY),
-            window: WINDOW,
+            window: self.options.window.map_or(WINDOW, Number::from),
         };
         let mut result = pairs::find(&run, manner);
         result.found.sort_by_key(|race| (race.later, race.earlier));
@@ -86,5 +94,6 @@ impl Detector for Csp {
             sink.undecided(result.undecided);
         }
         told::tell(&run, &result.found, sink);
+        self.searched = result.states;
     }
 }

@@ -48,6 +48,12 @@ impl Models {
         self.model.rows.iter().flatten().filter(synchronises).count()
     }
 
+    /// How many operations of threads the models have beside those: accesses on which it depends what reads see.
+    #[must_use]
+    pub fn touches(&self) -> usize {
+        self.model.rows.iter().map(Vec::len).sum::<usize>() - self.operations()
+    }
+
     /// The model of the stretch of memory that has an address, as CSP_M; `None` if nobody accessed that.
     #[must_use]
     pub fn script(&self, address: u64) -> Option<Script> {
@@ -72,7 +78,7 @@ impl Models {
                 }
                 let targets = [(threads[0], earlier), (threads[1], now)]
                     .map(|(thread, at)| self.model.target(thread, at.event));
-                match search(&self.model, targets, MEMORY) {
+                match search(&self.model, targets, MEMORY).0 {
                     Answer::Race(_) => drop(races.insert(race)),
                     Answer::None => {}
                     Answer::OutOfMemory => return None,

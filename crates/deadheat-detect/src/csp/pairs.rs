@@ -32,8 +32,8 @@ struct Group {
 #[derive(Debug, Default)]
 pub(super) struct Result {
     pub(super) found: Vec<Found>,
-    /// How many pairs were asked about, each once.
-    pub(super) checks: u64,
+    /// By pair that was asked about, each once: how many states its search visited.
+    pub(super) states: Vec<usize>,
     /// For how many of them the memory did not do.
     pub(super) undecided: u64,
 }
@@ -150,8 +150,9 @@ impl Search<'_> {
     fn races(&mut self, cell: &Cell, targets: [Target; 2], pair: [Number; 2]) -> bool {
         let known = self.verdicts.get(&targets).cloned();
         let verdict = known.unwrap_or_else(|| {
-            self.result.checks += 1;
-            let verdict = match search(&self.model, targets, self.manner.memory) {
+            let (answer, states) = search(&self.model, targets, self.manner.memory);
+            self.result.states.push(states);
+            let verdict = match answer {
                 Answer::Race(order) => Some(Rc::new(order)),
                 Answer::None => None,
                 Answer::OutOfMemory => {

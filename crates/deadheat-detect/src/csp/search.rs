@@ -24,9 +24,11 @@ pub(super) enum Answer {
     OutOfMemory,
 }
 
-/// Looks for an order that brings two accesses side by side, with about so many bytes for states.
-pub(super) fn search(model: &Model, pair: [Target; 2], memory: usize) -> Answer {
-    let Some(order) = order::order(model, pair) else { return Answer::None };
+/// Looks for an order that brings two accesses side by side, with about so many bytes for states. How many states it
+/// visited is the second value.
+pub(super) fn search(model: &Model, pair: [Target; 2], memory: usize) -> (Answer, usize) {
+    let mut visited = 0;
+    let Some(order) = order::order(model, pair) else { return (Answer::None, visited) };
     let mut least = order.limits.clone();
     for target in pair {
         // No operation of the access's thread is left out, even if nothing else needs it.
@@ -42,17 +44,24 @@ pub(super) fn search(model: &Model, pair: [Target; 2], memory: usize) -> Answer 
         if tried.contains(&limits) {
             continue;
         }
-        let answer = within(model, pair, &order, limits.clone(), memory);
+        let (answer, states) = within(model, pair, &order, limits.clone(), memory);
+        visited += states;
         if answer != Answer::None {
-            return answer;
+            return (answer, visited);
         }
         tried.push(limits);
     }
-    Answer::None
+    (Answer::None, visited)
 }
 
 /// The same with no more than so many operations of each thread.
-fn within(model: &Model, pair: [Target; 2], order: &Order, limits: Vec<u32>, memory: usize) -> Answer {
+fn within(
+    model: &Model,
+    pair: [Target; 2],
+    order: &Order,
+    limits: Vec<u32>,
+    memory: usize,
+) -> (Answer, usize) {
     let mut state = State::new(model, order, limits, pair);
     let mut seen: FxHashSet<Box<[u32]>> = FxHashSet::default();
     let mut bytes = 0;
@@ -61,7 +70,8 @@ fn within(model: &Model, pair: [Target; 2], order: &Order, limits: Vec<u32>, mem
     loop {
         state.advance();
         if state.is_before(pair) {
-            return Answer::Race(state.trail().to_vec());
+            // The last one is not among those seen.
+            return (Answer::Race(state.trail().to_vec()), seen.len() + 1);
         }
         let key = state.key();
         let size = key.len() * 4 + 16;
@@ -69,14 +79,14 @@ fn within(model: &Model, pair: [Target; 2], order: &Order, limits: Vec<u32>, mem
         if seen.insert(key) {
             bytes += size;
             if bytes > memory {
-                return Answer::OutOfMemory;
+                return (Answer::OutOfMemory, seen.len());
             }
             moves = state.moves();
             moves.reverse();
         }
         open.push((state.trail().len(), moves));
         loop {
-            let Some((length, moves)) = open.last_mut() else { return Answer::None };
+            let Some((length, moves)) = open.last_mut() else { return (Answer::None, seen.len()) };
             state.back(*length);
             if let Some(next) = moves.pop() {
                 state.act(next);

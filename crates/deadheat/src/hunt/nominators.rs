@@ -161,7 +161,7 @@ struct Work {
 impl Work {
     fn new(analysis: &'static Analysis) -> Work {
         let nominator = BY_DEFAULT.iter().find(|nominator| nominator.name == analysis.name);
-        let options = Options { all_pairs: false, memory_limit: Some(MEMORY) };
+        let options = Options { memory_limit: Some(MEMORY), ..Options::default() };
         Work {
             analysis,
             detector: Some((analysis.new)(options)),
