@@ -63,7 +63,7 @@ fn main() {
         arguments.iter().find_map(|argument| argument.strip_prefix(name)?.parse().ok())
     };
     let memory_limit = limit("limit=").map(|bytes| bytes as usize);
-    let options = Options { all_pairs, memory_limit, work_limit: limit("work=") };
+    let options = Options { all_pairs, memory_limit, work_limit: limit("work="), ..Options::default() };
     let (found, took) = run(analysis, &events, options);
     println!(
         "{name}: {} events, {} racy at {} places, {:.3} s of processor time, {} KiB more memory at most",

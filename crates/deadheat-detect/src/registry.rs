@@ -1,5 +1,7 @@
 //! The list of all analyses. The command line's help, `docs/analyses.md` and the tests read it.
 
+use std::num::NonZeroU32;
+
 use deadheat_core::race::Evidence;
 
 use crate::csp::{Csp, Form};
@@ -30,6 +32,8 @@ pub struct Options {
     /// About how many steps an analysis may take, if it has such a limit (`csp`); that it came to that it says by
     /// [`RaceSink::stopped`](deadheat_core::race::RaceSink::stopped).
     pub work_limit: Option<u64>,
+    /// Of how many events the windows are in which an analysis looks at a run, if it has windows.
+    pub window: Option<NonZeroU32>,
 }
 
 /// One analysis.

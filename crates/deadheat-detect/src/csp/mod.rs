@@ -41,7 +41,7 @@ use search::Bounds;
 /// Bytes for the states of one search, if nothing else is said.
 const MEMORY: usize = 256 << 20;
 
-/// Events of a window.
+/// Events of a window, if nothing else is said.
 const WINDOW: Number = 1 << 14;
 
 /// The analysis.
@@ -50,6 +50,7 @@ pub struct Csp {
     record: Record,
     options: Options,
     form: Form,
+    searched: Vec<usize>,
 }
 
 /// Which model it is.
@@ -81,7 +82,14 @@ impl Csp {
     /// A fresh analysis.
     #[must_use]
     pub fn new(form: Form, options: Options) -> Self {
-        Self { record: form.record(), options, form }
+        Self { record: form.record(), options, form, searched: Vec::new() }
+    }
+
+    /// When the run is over: of each pair of accesses that was asked about, how many states the search for it visited; 0 if what
+    /// has to come before what decided it.
+    #[must_use]
+    pub fn searched(&self) -> &[usize] {
+        &self.searched
     }
 }
 
@@ -98,8 +106,9 @@ impl Detector for Csp {
             bounds: Bounds {
                 memory: self.options.memory_limit.unwrap_or(MEMORY),
                 steps: self.options.work_limit.unwrap_or(u64::MAX),
+                states: 0,
             },
-            window: WINDOW,
+            window: self.options.window.map_or(WINDOW, Number::from),
         };
         let mut result = pairs::find(&run, manner);
         result.found.sort_by_key(|race| (race.later, race.earlier));
@@ -111,5 +120,6 @@ impl Detector for Csp {
             sink.stopped();
         }
         told::tell(&run, &result.found, sink);
+        self.searched = result.states;
     }
 }

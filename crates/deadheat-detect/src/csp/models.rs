@@ -47,6 +47,12 @@ impl Models {
         self.model.rows.iter().flatten().filter(synchronises).count()
     }
 
+    /// How many operations of threads the models have beside those: accesses on which it depends what reads see.
+    #[must_use]
+    pub fn touches(&self) -> usize {
+        self.model.rows.iter().map(Vec::len).sum::<usize>() - self.operations()
+    }
+
     /// The model of the stretch of memory that has an address, as CSP_M; `None` if nobody accessed that.
     #[must_use]
     pub fn script(&self, address: u64) -> Option<Script> {
@@ -71,7 +77,7 @@ impl Models {
                 }
                 let targets = [(threads[0], earlier), (threads[1], now)]
                     .map(|(thread, at)| self.model.target(thread, at.event));
-                let mut bounds = Bounds { memory: MEMORY, steps: u64::MAX };
+                let mut bounds = Bounds { memory: MEMORY, steps: u64::MAX, states: 0 };
                 match search(&self.model, targets, &mut bounds) {
                     Answer::Race(_) => drop(races.insert(race)),
                     Answer::None => {}

@@ -37,7 +37,9 @@ pub(super) struct Result {
     /// How many refinements were checked: one for each life of a stretch of memory and two threads of which a pair of accesses was
     /// asked about, in each window.
     pub(super) checks: u64,
-    /// For how many pairs that were asked about the memory did not do.
+    /// By pair that was asked about, each once: how many states its search visited.
+    pub(super) states: Vec<usize>,
+    /// For how many of them the memory did not do.
     pub(super) undecided: u64,
     /// Whether the steps were over before all pairs were asked about.
     pub(super) stopped: bool,
@@ -187,7 +189,10 @@ impl Search<'_> {
         threads.sort_unstable();
         self.result.checks += u64::from(self.asked.insert((life, threads)));
         let verdict = known.unwrap_or_else(|| {
-            let verdict = match search(&self.model, targets, &mut self.manner.bounds) {
+            let before = self.manner.bounds.states;
+            let answer = search(&self.model, targets, &mut self.manner.bounds);
+            self.result.states.push(self.manner.bounds.states - before);
+            let verdict = match answer {
                 Answer::Race(order) => Some(Rc::new(order)),
                 Answer::None => None,
                 Answer::OutOfMemory => {

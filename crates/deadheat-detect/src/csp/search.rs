@@ -27,13 +27,15 @@ pub(super) enum Answer {
     OutOfSteps,
 }
 
-/// What searches may take.
+/// What searches may take, and took.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bounds {
     /// Bytes for the states of one search.
     pub(super) memory: usize,
     /// Steps that are left for all searches: a step is a look at one thing of the model, or of a state.
     pub(super) steps: u64,
+    /// How many states all searches visited.
+    pub(super) states: usize,
 }
 
 impl Bounds {
@@ -87,6 +89,8 @@ fn within(model: &Model, pair: [Target; 2], order: &Order, limits: Vec<u32>, bou
     loop {
         state.advance();
         if state.is_before(pair) {
+            // The last one is not among those seen.
+            bounds.states += 1;
             return Answer::Race(state.trail().to_vec());
         }
         let key = state.key();
@@ -98,6 +102,7 @@ fn within(model: &Model, pair: [Target; 2], order: &Order, limits: Vec<u32>, bou
         let mut moves = Vec::new();
         if seen.insert(key) {
             bytes += size;
+            bounds.states += 1;
             if bytes > bounds.memory {
                 return Answer::OutOfMemory;
             }

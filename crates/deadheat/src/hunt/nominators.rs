@@ -171,7 +171,7 @@ impl Work {
     fn new(analysis: &'static Analysis) -> Work {
         let nominator = BY_DEFAULT.iter().find(|nominator| nominator.name == analysis.name);
         let memory = nominator.map_or(MEMORY, |nominator| nominator.memory);
-        let options = Options { all_pairs: false, memory_limit: Some(memory), work_limit: Some(WORK) };
+        let options = Options { memory_limit: Some(memory), work_limit: Some(WORK), ..Options::default() };
         Work {
             analysis,
             detector: Some((analysis.new)(options)),

@@ -15,6 +15,7 @@ mod witness;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ffi::OsString;
 use std::io::{self, Write};
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
@@ -56,6 +57,9 @@ pub(crate) struct Judging {
     /// About how much memory an analysis may take that has such a limit, in MiB
     #[arg(long, value_name = "MIB")]
     memory_limit: Option<usize>,
+    /// How many events the windows have in which `csp` looks at a run (default: 16384)
+    #[arg(long, value_name = "EVENTS")]
+    window: Option<NonZeroU32>,
     /// Whether locks that one thread takes in opposite orders are told, too
     #[arg(skip)]
     suspected: bool,
@@ -221,8 +225,15 @@ pub(crate) fn by_hand(
 ) -> Result<Exit, Failure> {
     let names = registry::ANALYSES.iter().map(|row| row.name);
     let by = names.filter(|name| found::tells(name)).map(str::to_owned).collect();
-    let judging =
-        Judging { by, all_pairs: false, memory_limit: None, suspected: true, unwanted, found: true };
+    let judging = Judging {
+        by,
+        all_pairs: false,
+        memory_limit: None,
+        window: None,
+        suspected: true,
+        unwanted,
+        found: true,
+    };
     tell(&[trace.to_owned()], &judging, telling, common, |mut reports| {
         reports.iter_mut().for_each(|report| report.run.trace = None);
         if leave_out.libraries {
@@ -422,7 +433,8 @@ fn judge(
         return found::judge(&mut trace, judging, suppressions);
     }
     let memory_limit = judging.memory_limit.map(|limit| limit.saturating_mul(MIB));
-    let options = Options { all_pairs: judging.all_pairs, memory_limit, work_limit: None };
+    let options =
+        Options { all_pairs: judging.all_pairs, memory_limit, work_limit: None, window: judging.window };
     let mut works: Vec<Work> = judging
         .by
         .iter()
