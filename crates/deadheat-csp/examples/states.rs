@@ -1,7 +1,11 @@
 //! How many product states a second, and what a state takes: `cargo run --release -p deadheat-csp --example states
-//! [JOBS]`.
+//! [JOBS [FILE…]]`.
 //!
-//! The models have the form of the witness paper's: threads that interleave, synchronised with mutexes, forks and joins,
+//! Files are models in CSP_M, such as `deadheat model` writes. Each assertion is checked, bounded to some memory; the last
+//! line has the sums. What is timed is the check, from terms to verdict, not the reading of the text; a text that is
+//! too long to be read soon is told and left out. The clock counts processor time (Linux).
+//!
+//! Without files the models have the form of the witness paper's: threads that interleave, synchronised with mutexes, forks and joins,
 //! beside a pattern that never blocks, all events hidden but `race`; no assertion fails, so that all of the product is
 //! searched.
 
@@ -56,8 +60,72 @@ fn model(threads: usize, rounds: usize, mutexes: usize) -> String {
     text
 }
 
+/// Memory for the states of an assertion.
+const MEMORY: usize = 256 << 20;
+/// A longer text is not read.
+const MOST_TEXT: u64 = 64 << 10;
+
+/// Processor seconds of this process so far, in hundredths at best: all threads, user and system.
+fn processor_seconds() -> f64 {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let fields: Vec<u64> = stat
+        .rsplit(')')
+        .next()
+        .map(|rest| rest.split_whitespace().map(|field| field.parse().unwrap_or(0)).collect())
+        .unwrap_or_default();
+    fields.get(11..13).map_or(0.0, |ticks| ticks.iter().sum::<u64>() as f64 / 100.0)
+}
+
+/// Checks every assertion of the files, as often as a clock of hundredths needs.
+fn files(jobs: usize, names: &[String]) {
+    let (mut states, mut bytes, mut seconds) = (0.0, 0.0, 0.0);
+    let (mut checked, mut all) = (0, 0);
+    for name in names {
+        let length = std::fs::metadata(name).map_or(0, |data| data.len());
+        if length > MOST_TEXT {
+            eprintln!("{name}: {length} bytes of text, left out");
+            all += 1;
+            continue;
+        }
+        let text = std::fs::read_to_string(name).expect("the file can be read");
+        let script = cspm::read(&text).unwrap_or_else(|error| panic!("{name}:{error}"));
+        let mut model = cspm::model(&script).unwrap_or_else(|error| panic!("{name}:{error}"));
+        for assertion in model.assertions.clone() {
+            let limits = Limits { memory: MEMORY, jobs };
+            let (start, mut turns) = (processor_seconds(), 0.0);
+            let outcome = loop {
+                let outcome =
+                    traces(&mut model.terms, assertion.specification, assertion.implementation, &limits)
+                        .expect("the model has a meaning");
+                turns += 1.0;
+                if processor_seconds() - start > 0.1 {
+                    break outcome;
+                }
+            };
+            let took = (processor_seconds() - start) / turns;
+            println!("{name}: {} states, {} bytes, {took:.6} s", outcome.states, outcome.bytes);
+            states += outcome.states as f64;
+            bytes += outcome.bytes as f64;
+            seconds += took;
+            checked += 1;
+            all += 1;
+        }
+    }
+    println!(
+        "all: {checked} of {all} assertions, {states} states, {:.1} bytes a state, {:.2} M states a second",
+        bytes / states,
+        states / seconds / 1e6
+    );
+}
+
 fn main() {
     let jobs = std::env::args().nth(1).and_then(|jobs| jobs.parse().ok()).unwrap_or(1);
+    let names: Vec<String> = std::env::args().skip(2).collect();
+    if names.is_empty() { shapes(jobs) } else { files(jobs, &names) }
+}
+
+/// Models of several sizes.
+fn shapes(jobs: usize) {
     println!("{jobs} jobs");
     println!("threads rounds mutexes |   states transitions bits bytes/state seconds states/s states/s/job");
     for (threads, rounds, mutexes) in [(4, 4, 3), (5, 4, 3), (4, 12, 4), (6, 4, 4), (4, 20, 6), (7, 4, 4)] {

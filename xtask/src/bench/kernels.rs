@@ -67,7 +67,8 @@ pub(super) fn name_of(source: &Path) -> String {
     source.file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-fn compile(tools: &Tools, source: &Path, build: Build, folder: &Path) -> Outcome<()> {
+/// Builds one kernel in one way, into that build's folder.
+pub(super) fn compile(tools: &Tools, source: &Path, build: Build, folder: &Path) -> Outcome<()> {
     let plus = source.extension().is_some_and(|kind| kind == "cpp");
     let compiler = if plus { &tools.cxx } else { &tools.cc };
     let mut command = match build {

@@ -12,6 +12,7 @@ mod marks;
 mod measure;
 mod micro;
 mod options;
+mod predict;
 mod real;
 mod recording;
 mod scenarios;
@@ -62,6 +63,7 @@ usage: cargo xtask bench [kernels] [OPTIONS]   our own kernels: native, TSan, de
        cargo xtask bench micro [OPTIONS]       single operations: instructions, under callgrind, and time
        cargo xtask bench hunt [OPTIONS]        the racy programs of spec/hunts, hunted in several ways
        cargo xtask bench scenarios [OPTIONS]   the races of spec/programs/prediction: found from one run, and by free runs of others
+       cargo xtask bench predict [OPTIONS]     `lockset`, `sync-preserving`, `sync-reversal`, `csp` and its engine; beside RAPID
        cargo xtask bench std [OPTIONS]         `hb` on a large STD text, beside RAPID
 
   --pairs N         rounds of each comparison (default 7)
@@ -86,6 +88,10 @@ std:
   --events N        size of the generated trace (default 1000000)
   --generator PATH  the script that makes the trace: PATH -n EVENTS -t THREADS --seed S -o FILE
   --rapid COMMAND   command line of RAPID's FastTrack, `{}` stands for the trace
+predict (--only takes lockset, texts, csp, engine; --events and --generator as above):
+  --rapid-syncp COMMAND, --rapid-osr COMMAND  command lines of RAPID's SyncP and OSR, `{}` stands for the trace
+  --rapid-rounds N  these only in the first N rounds (default 1)
+  --rapid-timeout SECONDS  bound on each of their runs (default 120)
 scenarios (--pairs is the number of free runs of each other tool, default 10):
   --by A,B          the analyses (default: all that predict, `hb` and `lockset`)
 hunt (--pairs is the number of hunts in each way):
@@ -116,6 +122,7 @@ fn dispatch(options: Options) -> Outcome<()> {
         "gate" => gate::run(&options),
         "hunt" => hunt::run(&options),
         "micro" => micro::run(&options),
+        "predict" => predict::run(&options),
         "real" => real::run(&options),
         "scenarios" => scenarios::run(&options),
         "std" => std_text::run(&options),

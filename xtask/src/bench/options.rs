@@ -8,8 +8,9 @@ use super::compare::Manner;
 use super::{Outcome, Stop};
 
 /// What is measured, and how.
+#[derive(Clone)]
 pub(crate) struct Options {
-    /// `kernels`, `gate`, `hunt`, `micro`, `real`, `scenarios`, `std` or `help`.
+    /// `kernels`, `gate`, `hunt`, `micro`, `predict`, `real`, `scenarios`, `std` or `help`.
     pub(crate) subject: String,
     /// Rounds of each comparison.
     pub(crate) pairs: usize,
@@ -51,6 +52,12 @@ pub(crate) struct Options {
     pub(crate) generator: Option<PathBuf>,
     /// RAPID's command line.
     pub(crate) rapid: Option<String>,
+    /// The same of its SyncP and of its OSR.
+    pub(crate) rapid_syncp: Option<String>,
+    pub(crate) rapid_osr: Option<String>,
+    /// In how many rounds these run, and their bound.
+    pub(crate) rapid_rounds: usize,
+    pub(crate) rapid_timeout: Duration,
     /// Ways of hunting.
     pub(crate) ways: Option<String>,
 }
@@ -80,6 +87,10 @@ impl Options {
             events: 1_000_000,
             generator: None,
             rapid: None,
+            rapid_syncp: None,
+            rapid_osr: None,
+            rapid_rounds: 1,
+            rapid_timeout: Duration::from_secs(120),
             ways: None,
         };
         let mut words = arguments.iter().map(|word| word.to_string_lossy().into_owned());
@@ -131,6 +142,12 @@ impl Options {
             "--output" => self.output = Some(value.into()),
             "--generator" => self.generator = Some(value.into()),
             "--rapid" => self.rapid = Some(value),
+            "--rapid-syncp" => self.rapid_syncp = Some(value),
+            "--rapid-osr" => self.rapid_osr = Some(value),
+            "--rapid-rounds" => self.rapid_rounds = number(option, &value)?,
+            "--rapid-timeout" => {
+                self.rapid_timeout = Duration::from_secs(number(option, &value)? as u64);
+            }
             "--ways" => self.ways = Some(value),
             _ => return Err(Stop::usage(format!("no option is called {option}; see --help"))),
         }

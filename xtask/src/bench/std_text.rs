@@ -93,13 +93,13 @@ fn side(words: Vec<OsString>, name: &str, folder: &Path, options: &Options) -> R
 }
 
 /// Splits the given command line at spaces and puts the trace in.
-fn rapid_words(text: &str, trace: &Path) -> Vec<OsString> {
+pub(super) fn rapid_words(text: &str, trace: &Path) -> Vec<OsString> {
     let put_in = |word: &str| word.replace("{}", &trace.to_string_lossy());
     text.split_whitespace().map(|word| put_in(word).into()).collect()
 }
 
 /// The generated trace; made once for each size.
-fn generated(options: &Options, folder: &Path) -> Outcome<PathBuf> {
+pub(super) fn generated(options: &Options, folder: &Path) -> Outcome<PathBuf> {
     let trace = folder.join(format!("generated-{}.std", options.events));
     if trace.exists() {
         return Ok(trace);
@@ -122,7 +122,8 @@ fn generated(options: &Options, folder: &Path) -> Outcome<PathBuf> {
     Ok(trace)
 }
 
-fn lines(trace: &Path) -> Outcome<u64> {
+/// How many lines a trace has.
+pub(super) fn lines(trace: &Path) -> Outcome<u64> {
     let fail = |e: std::io::Error| Stop::failed(format!("cannot read {}: {e}", trace.display()));
     let mut file = BufReader::with_capacity(1 << 20, fs::File::open(trace).map_err(fail)?);
     let mut count = 0;

@@ -102,6 +102,23 @@ pub(super) fn run(options: &Options) -> Outcome<()> {
     Ok(())
 }
 
+/// Records each scenario in its order, in a folder of its own; gives names and recordings.
+pub(super) fn recorded(
+    tools: &Tools,
+    options: &Options,
+    folder: &std::path::Path,
+) -> Outcome<Vec<(String, PathBuf)>> {
+    let mut all = Vec::new();
+    for scenario in scenario::all()? {
+        let place = folder.join(&scenario.name);
+        make_folder(&place)?;
+        let trace = place.join("t.dh");
+        Bench { tools, options, folder: place }.record(&scenario)?;
+        all.push((scenario.name, trace));
+    }
+    Ok(all)
+}
+
 /// Where one scenario is worked on.
 struct Bench<'a> {
     tools: &'a Tools,
