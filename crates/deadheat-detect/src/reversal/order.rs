@@ -25,6 +25,10 @@ pub(super) fn order(run: &Run, cut: &[u32]) -> Option<Order> {
     let Some(from) = turned.map(|&section| run.sections.all[section as usize].taken).min() else {
         return Some(Order::AsItWas);
     };
+    // What lies before the window stays where it is.
+    if run.is_base(from) {
+        return None;
+    }
     let mut graph = Graph::new(run, cut, from);
     for &section in &open {
         graph.put_last(section, &behind(run, cut, section));
