@@ -10,10 +10,12 @@ use crate::ids::ThreadId;
 ///
 /// Events are counted by thread as the trace has them, from 0, accesses and everything else; one
 /// that stands for several in a row counts once.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Witness<'a> {
     /// How many of its events each thread has done; who is not named has done none, not even begun.
     pub done: &'a [(ThreadId, u64)],
-    /// In which order: a thread and how many events it does next, again and again. `None`: in that of the trace.
+    /// So many events of the trace come first, in its order: the first ones, which are all done.
+    pub first: u64,
+    /// In which order the others come: a thread and how many events it does next, again and again. `None`: in that of the trace.
     pub order: Option<&'a [(ThreadId, u64)]>,
 }

@@ -46,11 +46,25 @@ pub struct Analysis {
     pub paper: &'static str,
     /// What holds of its races, in a sentence.
     pub promise: &'static str,
+    /// What it does where a trace is not well formed, in a sentence.
+    pub ill_formed: &'static str,
     /// How strong the evidence is that it gives.
     pub evidence: Evidence,
     /// Makes one.
     pub new: fn(Options) -> Box<dyn Detector>,
 }
+
+/// Of an analysis that leaves out what is not well formed.
+const LEAVES_OUT: &str = "No order is told that has an acquire of a lock that another thread holds, a release or a making for another \
+    holder, an event behind a late creation, or what its thread did behind any of these; the rest is judged.";
+
+/// Of an analysis that plays each order.
+const PLAYS: &str = "An order is told only if locks exclude in it, where a release by who does not hold the lock ends the section \
+    of who has it longest; a late creation comes before what its thread does behind it.";
+
+/// Of an analysis of the locks that each thread holds.
+const HELD_BY_EACH: &str = "A lock counts as held by each thread that took it and did not give it back itself; creations and joins \
+    order as in hb.";
 
 /// All analyses, in the order in which they are listed.
 pub const ANALYSES: &[Analysis] = &[
@@ -60,6 +74,8 @@ pub const ANALYSES: &[Analysis] = &[
         paper: "FastTrack (Flanagan and Freund, PLDI 2009); C++20, [intro.races] and [atomics.order]",
         promise: "A race is told for each access that conflicts with an earlier one of the run and that \
               nothing ordered after it, and for no other.",
+        ill_formed: "A release publishes and an acquire learns, whoever holds the lock; what a thread did before its creation, or does \
+                     behind its join, these do not order.",
         evidence: Evidence::Observed,
         new: |options| Box::new(Hb::new(options)),
     },
@@ -70,6 +86,7 @@ pub const ANALYSES: &[Analysis] = &[
         promise: "Each pair that is told comes with a reordering of the run up to both accesses in which locks exclude, \
                   each read sees its write, and all else that a thread waited for is there. In runs of plain accesses, locks, forks and joins a race \
                   is told for each access that has one with an earlier access in an order that keeps the order of sections on each lock.",
+        ill_formed: LEAVES_OUT,
         evidence: Evidence::Predicted,
         new: |options| Box::new(SyncPreserving::new(options)),
     },
@@ -79,6 +96,7 @@ pub const ANALYSES: &[Analysis] = &[
         paper: "Shi, Mathur and Pavlogiannis, Optimistic prediction of synchronization-reversal data races (ICSE 2024)",
         promise: "Each pair that is told comes with a reordering of the run up to both accesses in which locks exclude, \
                   each read sees its write, and all else that a thread waited for is there.",
+        ill_formed: PLAYS,
         evidence: Evidence::Predicted,
         new: |options| Box::new(Reversal::new(options)),
     },
@@ -89,6 +107,7 @@ pub const ANALYSES: &[Analysis] = &[
         promise: "Each pair that is told comes with a reordering of the run up to both accesses in which locks exclude, each \
                   read sees its write, and all else that a thread waited for is there. If the run fits into one window and the search \
                   into memory, a race is told for each access that has one with an earlier access in any such reordering.",
+        ill_formed: PLAYS,
         evidence: Evidence::Predicted,
         new: |options| Box::new(Csp::new(Form::Exact, options)),
     },
@@ -99,6 +118,7 @@ pub const ANALYSES: &[Analysis] = &[
         promise: "Each pair that is told comes with a beginning of the run in which both accesses are next. In runs of plain \
                   accesses, locks, forks and joins a race is told for each access that conflicts with an earlier one of the run and is ordered after it neither by \
                   happens-before nor by the writes that reads saw before.",
+        ill_formed: LEAVES_OUT,
         evidence: Evidence::Predicted,
         new: |options| Box::new(Shb::new(options)),
     },
@@ -110,8 +130,9 @@ pub const ANALYSES: &[Analysis] = &[
         promise: "Each fault that a hook saw is told. A cycle of locks is told if no lock guards it, and as possible only if \
                   different threads ask for its locks and forks and joins do not order their requests. The use of a freed \
                   block is told if it is ordered behind the free, the block is small, and nothing else was there since.",
+        ill_formed: "A release by who does not hold the lock changes nothing, and a lock may have several holders; freed blocks are ordered as by hb.",
         evidence: Evidence::Suspected,
-        new: |_| Box::new(Findings::default()),
+        new: |options| Box::new(Findings::new(options)),
     },
     Analysis {
         name: "lockset",
@@ -119,6 +140,7 @@ pub const ANALYSES: &[Analysis] = &[
         paper: "Letko, Dynamic Detection and Healing of Low Level Data Races; Eraser (Savage and others, TOCS 1997)",
         promise: "None of its races need be one. A variable is told once, with two conflicting accesses of different threads, when \
                   no lock was held at all accesses since several threads use it and one of them writes it.",
+        ill_formed: HELD_BY_EACH,
         evidence: Evidence::Suspected,
         new: |options| Box::new(Lockset::new(Rules::LETKO, options)),
     },
@@ -134,6 +156,7 @@ pub const FORMS: &[Analysis] = &[
         promise: "Each pair that is told comes with an order of the events of the run up to both accesses in which locks exclude, each read \
                   that a branch of that order may depend on sees its write, and all else that a thread waited for is there. If the run fits into one \
                   window and the search into memory, a race is told for each access that has one with an earlier access in any such order.",
+        ill_formed: PLAYS,
         evidence: Evidence::Suspected,
         new: |options| Box::new(Csp::new(Form::Control, options)),
     },
@@ -143,6 +166,7 @@ pub const FORMS: &[Analysis] = &[
         paper: "Carril and Tichy, Predicting and witnessing data races using CSP",
         promise: "Each pair that is told comes with an order of the events of the run up to both accesses in which locks exclude and \
                   all else that a thread waited for but values is there.",
+        ill_formed: PLAYS,
         evidence: Evidence::Suspected,
         new: |options| Box::new(Csp::new(Form::Paper, options)),
     },
@@ -151,6 +175,7 @@ pub const FORMS: &[Analysis] = &[
         doc: "The same without joins, without the order at a change of hands, and without forgiving the initialisation of blocks",
         paper: "Eraser (Savage and others, TOCS 1997)",
         promise: "None of its races need be one.",
+        ill_formed: HELD_BY_EACH,
         evidence: Evidence::Suspected,
         new: |options| Box::new(Lockset::new(Rules::ERASER, options)),
     },

@@ -13,7 +13,10 @@
 //! Blind spots: as those of `hb`; and races that need a section on a lock, or a read, to be left out.
 //!
 //! Invariants: exact to the byte. Memory grows with the memory that the program touched, its threads and objects: of
-//! what threads knew only what a remembered access may be told with is kept.
+//! what threads knew only what a remembered access may be told with is kept. [`Options::memory_limit`] bounds it: see
+//! [`crate::clock::limit`].
+
+mod limit;
 
 use deadheat_core::access::{Access, Mode, Via};
 use deadheat_core::event::{BlockKind, Event, Op};
@@ -25,7 +28,9 @@ use rustc_hash::FxHashSet;
 
 use crate::clock::blocks::{Blocks, Locks, owned};
 use crate::clock::bytes::Bytes;
+use crate::clock::limit::Limit;
 use crate::clock::links::Links;
+use crate::clock::misuse::Misuse;
 use crate::clock::order::Order;
 use crate::clock::past::{Moment, Now, Past};
 use crate::clock::sites::{Site, Sites};
@@ -46,11 +51,17 @@ pub struct Shb {
     bytes: Bytes<History>,
     sites: Sites,
     links: Links,
+    misuse: Misuse,
     told: FxHashSet<(Sort, Sort)>,
     partners: Vec<(Member, u64)>,
     cells: Vec<u32>,
     done: Vec<(ThreadId, u64)>,
     sweep_at: usize,
+    /// How many accesses all bytes remember together.
+    members: usize,
+    /// By slot: what is part of every witness.
+    floor: Vec<u32>,
+    limit: Limit,
     options: Options,
 }
 
@@ -74,6 +85,13 @@ struct Member {
     address: u64,
 }
 
+impl History {
+    fn is_empty(&self) -> bool {
+        self.members.is_empty()
+            && [self.written, self.born, self.freed].iter().all(|moment| moment.number == 0)
+    }
+}
+
 impl Shb {
     /// A fresh analysis.
     #[must_use]
@@ -85,19 +103,26 @@ impl Shb {
             bytes: Bytes::default(),
             sites: Sites::default(),
             links: Links::default(),
+            misuse: Misuse::default(),
             told: FxHashSet::default(),
             partners: Vec::new(),
             cells: Vec::new(),
             done: Vec::new(),
-            sweep_at: SWEEP_AT_LEAST,
+            sweep_at: limit::sweep_at_least(options.memory_limit),
+            members: 0,
+            floor: Vec::new(),
+            limit: Limit::new(options.memory_limit),
             options,
         }
     }
 
-    /// About how many bytes of memory the analysis takes, the accesses that bytes remember counted as two a cell.
+    /// About how many bytes of memory the analysis takes, but for blocks, objects and the threads' clocks.
     #[must_use]
     pub fn memory(&self) -> usize {
-        self.bytes.len() * (Bytes::<History>::CELL + 2 * size_of::<Member>())
+        // A list of accesses has room for four, or for up to twice as many as it holds.
+        let lists = 4 * self.bytes.len() + self.members;
+        self.bytes.len() * Bytes::<History>::CELL
+            + lists * size_of::<Member>()
             + self.sites.memory()
             + self.past.memory()
     }
@@ -105,7 +130,7 @@ impl Shb {
     /// An access. Its thread has learned what it synchronises with.
     fn access(&mut self, now: Now, event: &Event, access: &Access, sink: &mut dyn RaceSink) {
         let mut cells = std::mem::take(&mut self.cells);
-        self.bytes.find(access.address, access.end(), &mut cells, |_| {});
+        self.find(access.address, access.end(), &mut cells);
         let site = Site::of(event, access, self.order.threads.row(now.row).locks);
         let clock = &mut self.order.threads.row_mut(now.row).clock;
         for &cell in &cells {
@@ -149,10 +174,18 @@ impl Shb {
             };
             match history.members.iter_mut().find(|old| same(old)) {
                 Some(old) => *old = member,
-                None => history.members.push(member),
+                None => {
+                    history.members.push(member);
+                    self.members += 1;
+                }
             }
         }
         self.cells = cells;
+    }
+
+    fn find(&mut self, start: u64, end: u64, cells: &mut Vec<u32>) {
+        let members = &mut self.members;
+        self.bytes.find(start, end, cells, |history| *members += history.members.len());
     }
 
     /// Judges the access against what a cell remembers.
@@ -192,8 +225,15 @@ impl Shb {
             let before = Moment { number: member.at.number - 1, ..member.at };
             upto.join_slice(self.past.knew(before).1);
             upto.set(before.slot, before.number.max(upto.get(before.slot)));
+            upto.join_slice(&self.floor);
+            if self.misuse.is_in(upto.as_slice())
+                || self.misuse.is_behind(now.at.slot, now.at.number)
+                || self.misuse.is_behind(member.at.slot, member.at.number)
+            {
+                continue;
+            }
             self.past.counts(upto.as_slice(), &mut self.done);
-            let witness = Witness { done: &self.done, order: None };
+            let witness = Witness { done: &self.done, ..Witness::default() };
             sink.predicted(&race, &witness, &Locks { locks: &self.order.locks, blocks: &self.blocks });
         }
     }
@@ -261,18 +301,20 @@ impl Shb {
                 | BlockKind::Descriptor => anew.push((address, end)),
             }
             let mut cells = std::mem::take(&mut self.cells);
-            let clock = &mut self.order.threads.row_mut(now.row).clock;
             for (from, to) in anew {
-                self.bytes.find(from, to, &mut cells, |_| {});
+                self.find(from, to, &mut cells);
+                let clock = &mut self.order.threads.row_mut(now.row).clock;
                 for &cell in &cells {
                     let history = self.bytes.past(cell);
                     self.past.teach(clock, history.born);
                     self.past.teach(clock, history.freed);
+                    self.members -= history.members.len();
                 }
                 self.bytes.clear(from, to);
             }
+            let clock = &mut self.order.threads.row_mut(now.row).clock;
             self.order.objects.teach_locks(address, end, clock);
-            self.bytes.find(address, end, &mut cells, |_| {});
+            self.find(address, end, &mut cells);
             cells.iter().for_each(|&cell| self.bytes.past_mut(cell).born = now.at);
             self.cells = cells;
             self.order.objects.forget_range(address, end);
@@ -293,11 +335,12 @@ impl Shb {
         self.access(now, event, &access, sink);
         self.blocks.remove(address, size, kind);
         let mut cells = std::mem::take(&mut self.cells);
-        self.bytes.find(address, access.end(), &mut cells, |_| {});
+        self.find(address, access.end(), &mut cells);
         for &cell in &cells {
             let history = self.bytes.past_mut(cell);
             if kind == BlockKind::Descriptor {
                 // The next file with this number may be opened unseen.
+                self.members -= history.members.len();
                 *history = History::default();
             }
             history.freed = now.at;
@@ -307,9 +350,12 @@ impl Shb {
 
     /// Forgets what threads knew at moments that no byte remembers, if enough was gathered.
     fn sweep_if_due(&mut self) {
-        if self.past.memory() < self.sweep_at {
-            return;
+        if self.past.memory() >= self.sweep_at {
+            self.sweep();
         }
+    }
+
+    fn sweep(&mut self) {
         let mut needed: Vec<Vec<u32>> = Vec::new();
         let mut need = |moment: Moment| {
             let index = moment.slot as usize;
@@ -328,13 +374,14 @@ impl Shb {
         self.links.makings().for_each(&mut need);
         needed.iter_mut().for_each(|numbers| numbers.sort_unstable());
         self.past.keep_only(&needed);
-        self.sweep_at = SWEEP_AT_LEAST.max(2 * self.past.memory());
+        self.sweep_at = limit::sweep_at_least(self.options.memory_limit).max(2 * self.past.memory());
     }
 }
 
 impl Detector for Shb {
     fn step(&mut self, event: &Event, sink: &mut dyn RaceSink) {
         let now = self.past.enter(&mut self.order.threads, event.thread);
+        self.misuse.step(&self.order.threads, now, &event.op);
         let object = self.links.touch(&mut self.order, &self.past, now, &event.op);
         if let Some(born) = object.and_then(|object| self.bytes.at(object)).map(|history| history.born) {
             self.past.teach(&mut self.order.threads.row_mut(now.row).clock, born);
@@ -342,6 +389,7 @@ impl Detector for Shb {
         self.step_any(now, event, sink);
         self.past.learned(now.at, &self.order.threads.row(now.row).clock);
         self.sweep_if_due();
+        self.bound(sink);
     }
 
     fn finish(&mut self, _: &mut dyn RaceSink) {}

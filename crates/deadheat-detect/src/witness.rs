@@ -218,6 +218,11 @@ impl<'a> Run<'a> {
         };
         let mut taken: FxHashMap<ThreadId, usize> = FxHashMap::default();
         let mut turned = Vec::with_capacity(order.len());
+        let first = usize::try_from(witness.first).ok().and_then(|first| self.events.get(..first));
+        for (index, event) in first.ok_or(count(None))?.iter().enumerate() {
+            *taken.entry(event.thread).or_default() += 1;
+            turned.push(index);
+        }
         for &(thread, events) in turns {
             let taken = taken.entry(thread).or_default();
             let mine = self.threads.get(&thread).map_or(&[][..], Vec::as_slice);

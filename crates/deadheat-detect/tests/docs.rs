@@ -22,5 +22,7 @@ fn analyses_are_documented_as_registered() {
             analysis.name, analysis.doc, analysis.promise, analysis.paper
         );
         assert!(text.contains(&chapter), "docs/analyses.md has to say:\n{chapter}");
+        let row = format!("| `{}` | {} |\n", analysis.name, analysis.ill_formed);
+        assert!(text.contains(&row), "docs/analyses.md has to say:\n{row}");
     }
 }

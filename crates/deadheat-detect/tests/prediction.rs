@@ -259,8 +259,7 @@ fn schedulable_happens_before_on_all_kinds_of_events() {
 }
 
 /// With too little memory fewer races are told, each with a good witness, and that something was forgotten.
-#[test]
-fn a_limit_of_memory_binds_and_says_so() {
+fn a_limit_binds_and_says_so(name: &str, bytes: usize) {
     let mut events: Vec<Event> = Vec::new();
     for seed in 0..400 {
         // The traces of the same threads one after the other, without their forks and ends.
@@ -280,11 +279,10 @@ fn a_limit_of_memory_binds_and_says_so() {
         }
     }
     let run = Run::new(&events);
-    let (all, forgotten) = predict("sync-preserving", &events, &run, Options::default());
+    let (all, forgotten) = predict(name, &events, &run, Options::default());
     assert_eq!(forgotten, 0);
-    let memory_limit = Some(40_000);
-    let (some, forgotten) =
-        predict("sync-preserving", &events, &run, Options { memory_limit, ..Options::default() });
+    let memory_limit = Some(bytes);
+    let (some, forgotten) = predict(name, &events, &run, Options { memory_limit, ..Options::default() });
     println!(
         "{} events: {} racy, {} with a limit, told {forgotten} times",
         events.len(),
@@ -294,4 +292,14 @@ fn a_limit_of_memory_binds_and_says_so() {
     assert!(forgotten > 3, "{forgotten}");
     assert!(racy(&some).is_subset(&racy(&all)));
     assert!(racy(&some).len() * 2 > racy(&all).len());
+}
+
+#[test]
+fn sync_preserving_forgets_at_a_limit_of_memory() {
+    a_limit_binds_and_says_so("sync-preserving", 40_000);
+}
+
+#[test]
+fn shb_forgets_at_a_limit_of_memory() {
+    a_limit_binds_and_says_so("shb", 40_000);
 }

@@ -63,7 +63,8 @@ fn shorten(events: &[Event], watch: Watch, witness: &Witness<'_>, pair: (ThreadI
 fn left(ops: &[(u32, Op)], done: &[(u32, u64)], order: Option<&[(u32, u64)]>) -> (Plain, Plain) {
     let events = run(ops);
     let (done, order) = (threads(done), order.map(threads));
-    let (witness, pair) = (Witness { done: &done, order: order.as_deref() }, (ThreadId(0), ThreadId(1)));
+    let (witness, pair) =
+        (Witness { first: 0, done: &done, order: order.as_deref() }, (ThreadId(0), ThreadId(1)));
     let checker = Run::new(&events);
     let accesses = checker.check(&witness, pair).expect("it is a witness");
     let short = shorten(&events, Watch::default(), &witness, pair);
@@ -118,7 +119,7 @@ fn a_section_that_nobody_waits_for_stays_open() {
     let order = [(0, 1), (2, 2), (1, 1)];
     let events = run(&ops);
     let both = Run::new(&events).check(
-        &Witness { done: &threads(&[(0, 1), (2, 2), (1, 1)]), order: Some(&threads(&order)) },
+        &Witness { first: 0, done: &threads(&[(0, 1), (2, 2), (1, 1)]), order: Some(&threads(&order)) },
         (ThreadId(0), ThreadId(1)),
     );
     assert!(both.is_err(), "two threads hold the lock: {both:?}");
@@ -173,7 +174,7 @@ fn a_long_run_is_not_held() {
     ops.extend([(1, write(X)), (0, write(X))]);
     let events = run(&ops);
     let done = threads(&[(0, 20), (1, 20), (2, 10)]);
-    let witness = Witness { done: &done, order: None };
+    let witness = Witness { first: 0, done: &done, order: None };
     let short = shorten(&events, Watch::holding(6), &witness, (ThreadId(0), ThreadId(1)));
     assert_eq!((short.done, short.order), (done.clone(), None));
     let (steps, left_out) = short.steps.expect("there is one witness");
@@ -212,7 +213,7 @@ impl RaceSink for Fattening<'_> {
         // Each further event that can come does, by turns.
         while self.grow(&mut done, &mut order, pair) {}
         let fat: Vec<_> = done.into_iter().collect();
-        let witness = Witness { done: &fat, order: Some(&order) };
+        let witness = Witness { first: 0, done: &fat, order: Some(&order) };
         assert_eq!(self.checker.check(&witness, pair), Ok(accesses));
         let short = shorten(self.events, Watch::default(), &witness, pair);
         let checked = self.checker.check(&short.witness(), pair);
@@ -260,7 +261,7 @@ impl Fattening<'_> {
             *done.entry(thread).or_default() += 1;
             order.push((thread, 1));
             let list: Vec<_> = done.iter().map(|(&thread, &count)| (thread, count)).collect();
-            if self.checker.check(&Witness { done: &list, order: Some(order) }, pair).is_ok() {
+            if self.checker.check(&Witness { first: 0, done: &list, order: Some(order) }, pair).is_ok() {
                 grown = true;
                 continue;
             }

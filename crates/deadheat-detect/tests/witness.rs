@@ -57,7 +57,7 @@ fn check(
     };
     let events = run(ops);
     let (done, order) = (threads(done), order.map(threads));
-    let witness = Witness { done: &done, order: order.as_deref() };
+    let witness = Witness { first: 0, done: &done, order: order.as_deref() };
     Run::new(&events).check(&witness, (ThreadId(0), ThreadId(1)))
 }
 

@@ -14,6 +14,7 @@ pub mod format;
 pub mod github;
 pub mod group;
 pub mod html;
+pub mod illformed;
 pub mod json;
 pub mod junit;
 pub mod model;

@@ -9,6 +9,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::illformed::IllFormed;
+
 /// The version of the JSON form; the `run` line carries it.
 pub const SCHEMA: u32 = 1;
 
@@ -596,6 +598,9 @@ pub struct Summary {
     /// What the reader should know: a run that could not have shown a race, a module that
     /// changed, a trace that ends early.
     pub notes: Vec<String>,
+    /// The traces that no run can have, with what is wrong with them. Each has a note, too.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ill_formed: Vec<IllFormed>,
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde's form")]

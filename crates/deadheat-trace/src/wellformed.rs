@@ -1,12 +1,13 @@
 //! Doubts: what a sequence of events should not hold.
 //!
 //! Nothing here stops an analysis; `deadheat trace info` tells the counts, so that a strange
-//! verdict can be traced back to a strange trace.
+//! verdict can be traced back to a strange trace. Some doubts break a [rule](Doubt::rule) that every run keeps: a trace
+//! with one is not well formed, and `deadheat analyze` says so with the first place of each.
 //!
 //! Invariant: memory grows with the threads and with the locks held, not with the events.
 
-use deadheat_core::event::{Event, LockMode, Op};
-use deadheat_core::ids::ThreadId;
+use deadheat_core::event::{BlockKind, Event, LockMode, Op};
+use deadheat_core::ids::{PlaceId, StackId, ThreadId};
 
 use crate::hash::Map;
 
@@ -53,6 +54,41 @@ impl Doubt {
         (Doubt::LeaveUnarrived, "barriers left without arriving"),
         (Doubt::WaitUnbegun, "waits that ended without beginning"),
     ];
+
+    /// The name of the rule that every run keeps and that is broken by it, if it is more than strange.
+    #[must_use]
+    pub const fn rule(self) -> Option<&'static str> {
+        match self {
+            Doubt::HeldTwice => Some("acquire-held"),
+            Doubt::NotHeld => Some("release-not-held"),
+            Doubt::BeforeBegin => Some("event-before-begin"),
+            Doubt::AfterEnd => Some("event-after-end"),
+            Doubt::AfterJoin => Some("event-after-join"),
+            Doubt::ForkKnown => Some("late-fork"),
+            Doubt::HeldAtThreadEnd
+            | Doubt::JoinUnforked
+            | Doubt::Unforked
+            | Doubt::LeaveUnarrived
+            | Doubt::WaitUnbegun => None,
+        }
+    }
+}
+
+/// Where a doubt first arose.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct First {
+    /// The event's number, from 1.
+    pub event: u64,
+    /// Who did it.
+    pub thread: ThreadId,
+    /// Where in the code.
+    pub place: PlaceId,
+    /// The call sites above that place.
+    pub stack: StackId,
+    /// The lock that it is about.
+    pub lock: Option<u64>,
+    /// The other thread that it is about: who holds the lock, or who is created.
+    pub other: Option<ThreadId>,
 }
 
 /// What is known of a thread.
@@ -66,15 +102,35 @@ struct Thread {
 }
 
 /// Watches a sequence of events for doubts.
-#[derive(Default)]
 pub struct Doubts {
     counts: [u64; Doubt::ALL.len()],
+    firsts: [Option<First>; Doubt::ALL.len()],
+    /// The present event.
+    now: First,
+    /// How many more like it come with it.
+    more: u64,
     threads: Vec<Thread>,
     holders: Map<u64, Vec<Holder>>,
     /// What each thread began and did not end: waits and barriers.
     pending: Map<(u32, u64), u32>,
     /// Whether the trace announces its waits at all (imported ones often do not).
     announced: bool,
+}
+
+impl Default for Doubts {
+    fn default() -> Self {
+        let (thread, place, stack) = (ThreadId::FIRST, PlaceId::UNKNOWN, StackId::EMPTY);
+        Self {
+            counts: Default::default(),
+            firsts: Default::default(),
+            now: First { event: 0, thread, place, stack, lock: None, other: None },
+            more: 0,
+            threads: Vec::new(),
+            holders: Map::default(),
+            pending: Map::default(),
+            announced: false,
+        }
+    }
 }
 
 struct Holder {
@@ -86,6 +142,9 @@ struct Holder {
 impl Doubts {
     /// Takes an event.
     pub fn step(&mut self, event: &Event) {
+        let &Event { thread, place, stack, .. } = event;
+        let number = self.now.event + self.more + 1;
+        (self.now, self.more) = (First { event: number, thread, place, stack, lock: None, other: None }, 0);
         self.order_in_thread(event);
         let thread = event.thread;
         match event.op {
@@ -102,10 +161,35 @@ impl Doubts {
             Op::Wait { object, .. } if self.announced => self.end(thread, object, Doubt::WaitUnbegun),
             Op::Begin => self.thread(thread).begun = true,
             Op::End => self.thread_end(thread),
-            Op::Wait { .. } | Op::Request { .. } | Op::Signal { .. } | Op::Forget { .. } => {}
+            // What is made anew nobody holds.
+            Op::Forget { object } => drop(self.holders.remove(&object)),
+            Op::Alloc { kind: BlockKind::Benign, .. } => {}
+            Op::Alloc { address, size, .. } if !self.holders.is_empty() => {
+                self.holders.retain(|&lock, _| lock < address || lock - address >= size);
+            }
+            Op::Wait { .. } | Op::Request { .. } | Op::Signal { .. } | Op::Alloc { .. } => {}
             Op::Access(_) | Op::Fence(_) | Op::Branch | Op::Enter | Op::Exit => {}
-            Op::Alloc { .. } | Op::Free { .. } | Op::HiddenBegin | Op::HiddenEnd | Op::Fault { .. } => {}
+            Op::Free { .. } | Op::HiddenBegin | Op::HiddenEnd | Op::Fault { .. } => {}
         }
+    }
+
+    /// Takes so many accesses of one thread, of which `first` is the first.
+    pub fn accesses(&mut self, first: &Event, count: u64) {
+        self.step(first);
+        let ended = self.threads.get(first.thread.index()).copied().unwrap_or_default();
+        self.more = count.saturating_sub(1);
+        for (doubt, arises) in [(Doubt::AfterEnd, ended.ended), (Doubt::AfterJoin, ended.joined)] {
+            self.counts[doubt as usize] += if arises { self.more } else { 0 };
+        }
+    }
+
+    /// Each sort of doubt that breaks a rule: its rule, a phrase, how often it arose, and where first.
+    pub fn broken(&self) -> impl Iterator<Item = (&'static str, &'static str, u64, First)> {
+        let first = |doubt: Doubt| self.firsts[doubt as usize];
+        let count = |doubt: Doubt| self.count(doubt);
+        Doubt::ALL
+            .iter()
+            .filter_map(move |&(doubt, phrase)| Some((doubt.rule()?, phrase, count(doubt), first(doubt)?)))
     }
 
     /// Each sort of doubt that arose: a phrase, and how often.
@@ -122,6 +206,7 @@ impl Doubts {
 
     fn doubt(&mut self, doubt: Doubt) {
         self.counts[doubt as usize] += 1;
+        self.firsts[doubt as usize].get_or_insert(self.now);
     }
 
     fn thread(&mut self, id: ThreadId) -> &mut Thread {
@@ -150,28 +235,39 @@ impl Doubts {
     }
 
     fn acquire(&mut self, thread: ThreadId, lock: u64, mode: LockMode) {
+        self.now.lock = Some(lock);
         let holders = self.holders.entry(lock).or_default();
         if let Some(own) = holders.iter_mut().find(|holder| holder.thread == thread) {
             own.depth += 1;
             return;
         }
-        let twice = holders.iter().any(|holder| mode == LockMode::Write || holder.mode == LockMode::Write);
+        let excluding =
+            holders.iter().find(|holder| mode == LockMode::Write || holder.mode == LockMode::Write);
+        let excluding = excluding.map(|holder| holder.thread);
         holders.push(Holder { thread, mode, depth: 1 });
-        if twice {
+        if excluding.is_some() {
+            self.now.other = excluding;
             self.doubt(Doubt::HeldTwice);
         }
     }
 
     fn release(&mut self, thread: ThreadId, lock: u64) {
-        let holders = self.holders.get_mut(&lock);
-        let at = holders.as_ref().and_then(|all| all.iter().position(|holder| holder.thread == thread));
-        let (Some(holders), Some(at)) = (holders, at) else { return self.doubt(Doubt::NotHeld) };
+        self.now.lock = Some(lock);
+        let Some(holders) = self.holders.get_mut(&lock) else { return self.doubt(Doubt::NotHeld) };
+        let own = holders.iter().position(|holder| holder.thread == thread);
+        // Who does not hold it gives it back for who has it longest.
+        let at = own.unwrap_or(0);
+        let holder = holders[at].thread;
         holders[at].depth -= 1;
-        if holders[at].depth == 0 {
-            holders.swap_remove(at);
+        if holders[at].depth == 0 || own.is_none() {
+            holders.remove(at);
         }
         if holders.is_empty() {
             self.holders.remove(&lock);
+        }
+        if own.is_none() {
+            self.now.other = Some(holder);
+            self.doubt(Doubt::NotHeld);
         }
     }
 
@@ -180,6 +276,7 @@ impl Doubts {
         let known = thread.seen || thread.forked || child == ThreadId::FIRST;
         thread.forked = true;
         if known {
+            self.now.other = Some(child);
             self.doubt(Doubt::ForkKnown);
         }
     }
@@ -208,11 +305,13 @@ impl Doubts {
 
     fn thread_end(&mut self, id: ThreadId) {
         self.thread(id).ended = true;
-        let mut held = 0;
-        for holders in self.holders.values() {
-            held += holders.iter().filter(|holder| holder.thread == id).count() as u64;
-        }
-        self.counts[Doubt::HeldAtThreadEnd as usize] += held;
+        // Who asks for a lock whose holder is gone gets it where the program can live with that.
+        self.holders.retain(|_, holders| {
+            let before = holders.len();
+            holders.retain(|holder| holder.thread != id);
+            self.counts[Doubt::HeldAtThreadEnd as usize] += (before - holders.len()) as u64;
+            !holders.is_empty()
+        });
     }
 }
 
@@ -277,5 +376,61 @@ mod tests {
         ];
         let found = doubts(&events);
         assert_eq!(found.len(), Doubt::ALL.len(), "{found:?}");
+    }
+
+    /// The rules that are broken: how often, and by which event first.
+    fn broken(events: &[(u32, Op)]) -> Vec<(&'static str, u64, u64, Option<u64>, Option<u32>)> {
+        let mut doubts = Doubts::default();
+        for &(thread, op) in events {
+            let (thread, place, stack) = (ThreadId(thread), PlaceId::UNKNOWN, StackId::EMPTY);
+            doubts.step(&Event { thread, place, stack, times: 1, op });
+        }
+        let row = |(rule, _, count, first): (&'static str, &str, u64, First)| {
+            (rule, count, first.event, first.lock, first.other.map(|other| other.0))
+        };
+        doubts.broken().map(row).collect()
+    }
+
+    #[test]
+    fn a_broken_rule_is_told_with_its_first_event() {
+        let (lock, mode, child) = (64, WRITE, ThreadId(1));
+        let events = [
+            (0, Op::Acquire { lock, mode }),
+            (1, Op::Release { lock, mode }),
+            (1, Op::Release { lock, mode }),
+            (1, Op::Acquire { lock, mode }),
+            (0, Op::Acquire { lock, mode }),
+            (0, Op::Fork { child }),
+        ];
+        let expected = [
+            ("acquire-held", 1, 5, Some(64), Some(1)),
+            ("release-not-held", 2, 2, Some(64), Some(0)),
+            ("late-fork", 1, 6, None, Some(1)),
+        ];
+        assert_eq!(broken(&events), expected);
+    }
+
+    #[test]
+    fn a_lock_that_is_made_anew_or_whose_holder_is_gone_is_free() {
+        let (lock, mode) = (64, WRITE);
+        let acquire = Op::Acquire { lock, mode };
+        let alloc = Op::Alloc { address: 60, size: 8, kind: BlockKind::Heap };
+        for between in [(0, Op::Forget { object: lock }), (2, alloc), (0, Op::End)] {
+            assert_eq!(broken(&[(0, acquire), between, (1, acquire)]), [], "{between:?}");
+        }
+        let beside = Op::Alloc { address: 56, size: 8, kind: BlockKind::Heap };
+        assert_eq!(broken(&[(0, acquire), (0, beside), (1, acquire)]).len(), 1);
+    }
+
+    #[test]
+    fn accesses_count_whole() {
+        let (mut doubts, place, stack) = (Doubts::default(), PlaceId::UNKNOWN, StackId::EMPTY);
+        let event = |thread, op| Event { thread: ThreadId(thread), place, stack, times: 1, op };
+        doubts.step(&event(1, Op::End));
+        doubts.accesses(&event(1, Op::Branch), 10);
+        doubts.step(&event(1, Op::Release { lock: 8, mode: WRITE }));
+        assert_eq!(doubts.count(Doubt::AfterEnd), 11);
+        let numbers: Vec<u64> = doubts.broken().map(|(.., first)| first.event).collect();
+        assert_eq!(numbers, [12, 2]);
     }
 }

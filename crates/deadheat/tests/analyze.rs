@@ -198,3 +198,52 @@ fn what_was_read_before_a_fault_is_told() {
     assert_eq!(code, 65);
     assert!(err.starts_with("deadheat: r.jsonl:1: schema 9 is of a later version"), "{err}");
 }
+
+/// A lock given back by a stranger, one taken while it is held, a thread created behind its first event.
+const ILL_FORMED: [(&str, &str, &str); 3] = [
+    (
+        "T0|fork(T1)|1\nT0|acq(l)|2\nT0|w(x)|3\nT1|rel(l)|4\nT1|rel(l)|5\nT0|rel(l)|6\n",
+        "release-not-held is broken 3 times, first by event 4: `T1` gives back `l`, which `T0` holds at line 4.",
+        "release-not-held",
+    ),
+    (
+        "T0|fork(T1)|1\nT0|acq(l)|2\nT1|acq(l)|3\nT1|w(x)|4\nT1|rel(l)|5\nT0|rel(l)|6\n",
+        "acquire-held is broken by event 3: `T1` takes `l`, which `T0` holds at line 3.",
+        "acquire-held",
+    ),
+    (
+        "T0|w(x)|1\nT1|w(x)|2\nT0|fork(T1)|3\nT1|w(x)|4\n",
+        "late-fork is broken by event 3: `T0` creates `T1`, which was there before at line 3.",
+        "late-fork",
+    ),
+];
+
+#[test]
+fn a_trace_that_no_run_can_have_is_told() {
+    let folder = Folder::new("ill-formed");
+    for (text, words, rule) in ILL_FORMED {
+        folder.write("t.std", text);
+        let (_, _, err) = folder.run(&["analyze", "t.std", "--by", "hb,sync-preserving"]);
+        let warning: Vec<_> = err.lines().filter(|line| line.contains("not well formed")).collect();
+        let [warning] = warning[..] else { panic!("one warning: {err}") };
+        assert!(warning.starts_with("deadheat: warning: the trace is not well formed: "), "{warning}");
+        assert!(warning.contains(words), "{warning}");
+        assert!(
+            warning.contains(" hb: A release") && warning.contains(" sync-preserving: No order"),
+            "{warning}"
+        );
+        // The summary has it in parts; with another form than text it is told on standard error all the same.
+        let (_, out, err) = folder.run(&["analyze", "t.std", "--format", "json"]);
+        assert_eq!(err.lines().count(), 1, "{err}");
+        assert!(err.starts_with("deadheat: t.std: warning: the trace is not well formed"), "{err}");
+        let summary = out.lines().last().expect("a summary");
+        let summary: serde_json::Value = serde_json::from_str(summary).expect("it is JSON");
+        let broken = &summary["ill_formed"][0]["broken"];
+        assert_eq!(broken.as_array().map(Vec::len), Some(1), "{summary}");
+        assert_eq!(broken[0]["rule"], rule, "{summary}");
+        assert!(summary["ill_formed"][0]["analyses"]["findings"].is_string(), "{summary}");
+    }
+    folder.write("t.std", RACY);
+    let (_, out, err) = folder.run(&["analyze", "t.std", "--format", "json"]);
+    assert!(err.is_empty() && !out.contains("ill_formed"), "{err}{out}");
+}

@@ -61,7 +61,7 @@ fn check(race: &Race, told: &Reordering, events: &[Event], tables: &Tables) {
     let order = told.order.as_ref().expect("a short trace is held, and the order told");
     let order: Vec<_> = order.iter().map(|&(index, count)| (thread(index), count)).collect();
     let run = Run::new(events);
-    let witness = Witness { done: &done, order: Some(&order) };
+    let witness = Witness { first: 0, done: &done, order: Some(&order) };
     let found =
         run.check(&witness, (thread(0), thread(1))).unwrap_or_else(|broken| panic!("{broken}: {told:?}"));
     for (event, access) in [found.0, found.1].into_iter().zip(&race.accesses) {

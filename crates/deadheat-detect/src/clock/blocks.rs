@@ -44,7 +44,7 @@ const HEAP_LOG2: u32 = 26;
 const NEAR: usize = 1 << 12;
 
 /// The blocks of a run.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Blocks {
     by_kind: [Kin; KINDS.len()],
     /// The ranges, from start to end, that are or were in a block.
@@ -54,7 +54,7 @@ pub struct Blocks {
 }
 
 /// The blocks of one kind.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Kin {
     /// Where the block that begins at an address is among `entries`.
     order: BTreeMap<u64, u32>,

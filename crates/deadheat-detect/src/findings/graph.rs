@@ -46,9 +46,15 @@ pub(super) struct Graph {
     /// By the lock that is held and the one that is asked for.
     edges: BTreeMap<(Lock, Lock), Vec<Edge>>,
     seen: FxHashSet<Key>,
+    memory: usize,
 }
 
 impl Graph {
+    /// About how many bytes it takes.
+    pub(super) fn memory(&self) -> usize {
+        self.memory
+    }
+
     /// Whether such a request was not seen yet.
     pub(super) fn is_new(
         &mut self,
@@ -56,13 +62,18 @@ impl Graph {
         locks: &[(Lock, LockMode)],
         wanted: (Lock, LockMode),
     ) -> bool {
-        self.seen.insert((who, locks.to_vec(), wanted))
+        let is_new = self.seen.insert((who, locks.to_vec(), wanted));
+        if is_new {
+            self.memory += 2 * size_of::<Key>() + size_of_val(locks);
+        }
+        is_new
     }
 
     /// Adds a request for the second lock under the first.
     pub(super) fn add(&mut self, pair: (Lock, Lock), edge: Edge) {
         let edges = self.edges.entry(pair).or_default();
         if edges.len() < MOST_EDGES {
+            self.memory += 2 * size_of::<Edge>() + size_of_val(&*edge.locks) + edge.clock.memory() + 64;
             edges.push(edge);
         }
     }

@@ -7,7 +7,8 @@
 //! Paper: Goodlock (Havelund, SPIN 2000) as generalised by Bensalem and Havelund (PADTAD 2005): guards, and the order of
 //! threads by fork and join. Departure: locks for reading, and a grade for cycles that one thread alone made.
 //!
-//! Invariant: memory grows with the locks that are nested, the threads and the blocks, not with the length of the trace.
+//! Invariant: memory grows with the locks that are nested, the threads and the blocks; a lock that is made anew is another one. With
+//! [`Options::memory_limit`] the lock orders so far are judged when they take as much, and forgotten.
 
 mod freed;
 mod graph;
@@ -24,6 +25,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::clock::threads::Threads;
 use crate::detector::Detector;
+use crate::registry::Options;
 use freed::Freed;
 use graph::{Edge, Graph};
 
@@ -40,6 +42,9 @@ pub struct Findings {
     graph: Graph,
     freed: Freed,
     told: FxHashSet<(Fault, PlaceId, u64)>,
+    memory_limit: Option<usize>,
+    /// How many events were taken.
+    taken: u64,
 }
 
 /// A lock that a thread holds.
@@ -53,6 +58,31 @@ struct Held {
 }
 
 impl Findings {
+    /// A fresh analysis.
+    #[must_use]
+    pub fn new(options: Options) -> Self {
+        Self { memory_limit: options.memory_limit, ..Self::default() }
+    }
+
+    /// About how many bytes the lock orders take.
+    #[must_use]
+    pub fn memory(&self) -> usize {
+        self.graph.memory()
+    }
+
+    /// Judges the lock orders so far and forgets them, if they take too much.
+    fn bound(&mut self, sink: &mut dyn RaceSink) {
+        if self.memory_limit.is_some_and(|limit| self.graph.memory() > limit) {
+            self.tell_cycles(sink);
+            self.graph = Graph::default();
+            sink.forgot(self.taken);
+        }
+    }
+
+    fn tell_cycles(&self, sink: &mut dyn RaceSink) {
+        self.graph.cycles(|possible, cycle| sink.finding(&Finding::LockOrder { possible, cycle }));
+    }
+
     /// The number of the lock at an address.
     fn number(&mut self, lock: u64) -> u32 {
         *self.numbers.entry(lock).or_insert_with(|| {
@@ -137,9 +167,13 @@ fn step(event: &Event) -> Step {
 
 impl Detector for Findings {
     fn step(&mut self, event: &Event, sink: &mut dyn RaceSink) {
+        self.taken += 1;
         self.freed.step(event, sink);
         match event.op {
-            Op::Request { lock, mode } => self.request(event, lock, mode),
+            Op::Request { lock, mode } => {
+                self.bound(sink);
+                self.request(event, lock, mode);
+            }
             Op::Acquire { lock, mode } => self.acquire(event, lock, mode),
             Op::Release { lock, .. } => self.release(event.thread, lock),
             Op::Fork { child } => {
@@ -183,10 +217,12 @@ impl Detector for Findings {
     }
 
     fn plain(&mut self, thread: ThreadId, accesses: &[Plain], sink: &mut dyn RaceSink) {
+        self.taken += accesses.len() as u64;
         self.freed.plain(thread, accesses, sink);
     }
 
     fn looped(&mut self, thread: ThreadId, body: &[Strided], turns: u32, sink: &mut dyn RaceSink) {
+        self.taken += body.len() as u64 * u64::from(turns);
         if self.freed.concerns(body, turns) {
             plain::unroll(body, turns, |some| {
                 self.freed.plain(thread, some, sink);
@@ -196,6 +232,6 @@ impl Detector for Findings {
     }
 
     fn finish(&mut self, sink: &mut dyn RaceSink) {
-        self.graph.cycles(|possible, cycle| sink.finding(&Finding::LockOrder { possible, cycle }));
+        self.tell_cycles(sink);
     }
 }

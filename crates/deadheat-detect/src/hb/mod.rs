@@ -16,7 +16,8 @@
 //!
 //! Invariants: exact to the byte, no eviction, no bounded history. Memory grows with the memory
 //! that the program touched and with its threads and locks, not with the length of the trace:
-//! what no cell names any more is swept when as much again was made.
+//! what no cell names any more is swept when as much again was made. With [`Options::memory_limit`] all accesses are forgotten
+//! when they take as much.
 
 mod cache;
 mod cell;
@@ -50,6 +51,8 @@ use sites::{Site, Sites};
 const SWEEP_AT_LEAST: usize = 1 << 16;
 /// One of them may be made for this many cells between two sweeps: a sweep looks at each cell.
 const CELLS_FOR_ONE: usize = 8;
+/// With a limit, the memory is looked at each time after so many events.
+const LOOK_EVERY: u64 = 1 << 12;
 /// So many cells fit the caches that are near to a processor.
 const CELLS_NEAR: usize = 1 << 16;
 
@@ -66,6 +69,11 @@ pub struct Hb {
     /// Room for the accesses of a loop's body.
     strands: Vec<Strided>,
     all_pairs: bool,
+    memory_limit: Option<usize>,
+    /// The memory is looked at when so many accesses were counted.
+    look_at: u64,
+    /// How many events were taken.
+    taken: u64,
     sweep_at_least: usize,
     /// How many sites and crowds may be made before the next sweep.
     sweep_at: usize,
@@ -99,6 +107,9 @@ impl Hb {
             findings: Findings::default(),
             strands: Vec::new(),
             all_pairs: options.all_pairs,
+            memory_limit: options.memory_limit,
+            look_at: options.memory_limit.map_or(u64::MAX, |_| LOOK_EVERY),
+            taken: 0,
             sweep_at_least: SWEEP_AT_LEAST,
             sweep_at: SWEEP_AT_LEAST,
             counts: Counts::default(),
@@ -277,6 +288,37 @@ impl Hb {
         self.sweep_at = self.sweep_at_least.max(left).max(self.shadow.len() / CELLS_FOR_ONE);
     }
 
+    /// Counts events, and keeps to the limit of memory.
+    #[inline]
+    fn take(&mut self, events: u64, sink: &mut dyn RaceSink) {
+        if self.taken >= self.look_at {
+            self.look(sink);
+        }
+        self.taken += events;
+    }
+
+    #[cold]
+    fn look(&mut self, sink: &mut dyn RaceSink) {
+        self.look_at = self.taken + LOOK_EVERY;
+        if self.memory_limit.is_none_or(|limit| self.memory() <= limit) {
+            return;
+        }
+        self.sweep();
+        if self.memory_limit.is_some_and(|limit| self.memory() > limit - limit / 4) {
+            self.forget();
+            sink.forgot(self.taken);
+        }
+    }
+
+    /// Forgets all accesses; the order and what was told stay.
+    fn forget(&mut self) {
+        self.shadow = Shadow::default();
+        self.sites = Sites::default();
+        self.crowds = Crowds::default();
+        self.cache.clear();
+        self.sweep_at = self.sweep_at_least;
+    }
+
     /// Everything but plain accesses.
     fn rare(&mut self, event: &Event, sink: &mut dyn RaceSink) {
         let row = self.order.threads.acting(event.thread);
@@ -371,11 +413,13 @@ fn look_up(table: &mut Table, sites: &mut Sites, label: Label, site: Site) -> u3
 
 impl Detector for Hb {
     fn step(&mut self, event: &Event, sink: &mut dyn RaceSink) {
+        self.take(1, sink);
         self.counts.accesses += u64::from(matches!(event.op, Op::Access(_)));
         self.rare(event, sink);
     }
 
     fn plain(&mut self, thread: ThreadId, mut accesses: &[Plain], sink: &mut dyn RaceSink) {
+        self.take(accesses.len() as u64, sink);
         self.counts.accesses += accesses.len() as u64;
         self.sweep_if_due();
         while let Some(first) = accesses.first() {
@@ -392,7 +436,9 @@ impl Detector for Hb {
         self.sweep_if_due();
         let row = self.order.threads.acting(thread);
         if !self.all_pairs && self.pass_loop(row, body, turns) {
-            self.counts.accesses += body.len() as u64 * u64::from(turns);
+            let count = body.len() as u64 * u64::from(turns);
+            self.counts.accesses += count;
+            self.take(count, sink);
             return;
         }
         plain::unroll(body, turns, |some| {

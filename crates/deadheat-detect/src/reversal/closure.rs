@@ -14,7 +14,7 @@ pub(super) enum Closing {
 /// The least cut that has what the threads of two accesses did before them, whatever that needs, and the ends of
 /// sections; `None` if one access needs the other, or a lock would be held twice.
 pub(super) fn closure(run: &Run, pair: [Number; 2], closing: Closing) -> Option<Vec<u32>> {
-    let mut cut = vec![0; run.threads()];
+    let mut cut = run.base().to_vec();
     pair.iter().for_each(|&access| run.include_past(&mut cut, access));
     let free = |cut: &[u32]| !pair.iter().any(|&access| run.has(cut, access));
     if !free(&cut) {

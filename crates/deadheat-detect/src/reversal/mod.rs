@@ -13,7 +13,8 @@
 //! Blind spots: orders that a choice leads to which is made otherwise here: which of two sections is closed, and which of two
 //! events that could come next comes.
 //!
-//! Invariants: what is told is a correct reordering: reads keep their writers, locks exclude. The run is held in memory.
+//! Invariants: what is told is a correct reordering: reads keep their writers, locks exclude. The run is held in memory; with
+//! [`Options::memory_limit`] a window of it, which is judged when it is full and then begins in its middle. What lies before has happened.
 //! Cost: for each pair of threads' stretches that access a byte without a common lock, the closure's steps; and as many
 //! as the set has events, where a section is turned round.
 
@@ -27,13 +28,20 @@ use deadheat_core::race::RaceSink;
 
 use crate::detector::Detector;
 use crate::registry::Options;
-use crate::run::{Keeps, Record, Run, told};
+use crate::run::{Keeps, Number, Record, told};
+use pairs::{Places, Wanted};
+
+/// The part of the memory that the races of a window may take before they are told.
+const ROOM_PART: usize = 8;
 
 /// The analysis.
 #[derive(Debug, Default)]
 pub struct Reversal {
     record: Record,
     options: Options,
+    /// How many events of the record were judged already.
+    judged: usize,
+    places: Places,
 }
 
 impl Reversal {
@@ -42,17 +50,61 @@ impl Reversal {
     pub fn new(options: Options) -> Self {
         Self { options, ..Self::default() }
     }
+
+    /// About how many bytes of memory the analysis takes.
+    #[must_use]
+    pub fn memory(&self) -> usize {
+        self.record.memory()
+    }
+
+    /// Tells the races of what was not judged yet.
+    fn judge(&mut self, sink: &mut dyn RaceSink) {
+        let from = std::mem::replace(&mut self.judged, self.record.len()) as Number;
+        if self.record.is_misused() {
+            return;
+        }
+        let run = self.record.run(Keeps::ALL);
+        let wanted = Wanted {
+            all_pairs: self.options.all_pairs,
+            from,
+            room: self.options.memory_limit.map_or(usize::MAX, |bytes| bytes / ROOM_PART),
+            places: &mut self.places,
+        };
+        pairs::find(&run, wanted, &mut |mut found| {
+            found.sort_by_key(|race| (race.later, race.earlier));
+            told::tell(&run, &found, sink);
+        });
+    }
+
+    /// Keeps to a bound: what was held when it was half reached is done from then on.
+    fn bound(&mut self, bytes: usize, sink: &mut dyn RaceSink) {
+        let memory = self.record.memory();
+        if memory * 2 > bytes {
+            self.record.mark();
+        }
+        if memory <= bytes {
+            return;
+        }
+        self.judge(sink);
+        self.judged -= self.record.forget();
+        if self.record.memory() * 4 > bytes * 3 {
+            self.record.mark();
+            self.judged -= self.record.forget();
+        }
+        sink.forgot(self.record.before());
+    }
 }
 
 impl Detector for Reversal {
-    fn step(&mut self, event: &Event, _: &mut dyn RaceSink) {
+    fn step(&mut self, event: &Event, sink: &mut dyn RaceSink) {
         self.record.take(event);
+        if let Some(bytes) = self.options.memory_limit {
+            self.bound(bytes, sink);
+        }
     }
 
     fn finish(&mut self, sink: &mut dyn RaceSink) {
-        let run: Run = std::mem::take(&mut self.record).into_run(Keeps::ALL);
-        let mut found = pairs::find(&run, self.options.all_pairs);
-        found.sort_by_key(|race| (race.later, race.earlier));
-        told::tell(&run, &found, sink);
+        self.judge(sink);
+        self.record = Record::default();
     }
 }

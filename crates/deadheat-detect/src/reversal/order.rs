@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use deadheat_core::event::LockMode;
+use deadheat_core::event::{LockMode, Op, SyncKind};
 use rustc_hash::FxHashMap;
 
 use super::{closure, play};
@@ -25,6 +25,10 @@ pub(super) fn order(run: &Run, cut: &[u32]) -> Option<Order> {
     let Some(from) = turned.map(|&section| run.sections.all[section as usize].taken).min() else {
         return Some(Order::AsItWas);
     };
+    // What lies before the window stays where it is.
+    if run.is_base(from) {
+        return None;
+    }
     let mut graph = Graph::new(run, cut, from);
     for &section in &open {
         graph.put_last(section, &behind(run, cut, section));
@@ -43,6 +47,31 @@ fn behind(run: &Run, cut: &[u32], open: u32) -> Vec<u32> {
         run.has(cut, run.sections.all[section as usize].taken) && run.sections.exclude(open, section)
     };
     sections[at..].iter().copied().filter(there).collect()
+}
+
+/// Pairs of the beginning of a wait on a condition variable and a signal that it saw, both from some event on: where they stay in
+/// this order, the wait sees what it saw.
+pub(super) fn waited(run: &Run, cut: &[u32], from: Number) -> Vec<[Number; 2]> {
+    let mut pairs = Vec::new();
+    for number in (from..run.len() as Number).filter(|&number| run.has(cut, number)) {
+        let Op::Wait { object, kind: SyncKind::Condition | SyncKind::ConditionAll, woken: true } =
+            run.event(number).op
+        else {
+            continue;
+        };
+        let (thread, at) = run.place(number);
+        let begins =
+            |&event: &Number| matches!(run.event(event).op, Op::Await { object: on, .. } if on == object);
+        let Some(begin) = run.row(thread)[..at as usize].iter().copied().rev().find(begins) else { continue };
+        if begin < from {
+            continue;
+        }
+        let signals = run.needs(number).iter().copied();
+        let signals = signals
+            .filter(|&event| matches!(run.event(event).op, Op::Signal { object: on, .. } if on == object));
+        pairs.extend(signals.filter(|&signal| signal > begin).map(|signal| [begin, signal]));
+    }
+    pairs
 }
 
 /// The events of a cut from some event on, each with those that it must come behind.
@@ -64,6 +93,12 @@ struct Ended {
 }
 
 impl Ended {
+    /// Behind which ends a section begins that stays open.
+    fn before_open(&self, mode: LockMode) -> Vec<u32> {
+        let readers = if mode == LockMode::Write { &self.readers[..] } else { &[] };
+        self.writer.iter().chain(readers).copied().collect()
+    }
+
     /// A section ends: behind which ends it comes.
     fn before(&mut self, mode: LockMode, end: u32) -> Vec<u32> {
         let mut before: Vec<u32> = self.writer.into_iter().collect();
@@ -88,6 +123,10 @@ impl<'a> Graph<'a> {
         graph.keep_threads_and_sources();
         graph.keep_memory();
         graph.keep_sections(cut);
+        for [begin, signal] in waited(run, cut, from) {
+            let (begin, signal) = (graph.places[&begin], graph.places[&signal]);
+            graph.edge(begin, signal);
+        }
         graph
     }
 
@@ -155,7 +194,7 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// Closed sections of a lock stay as they were.
+    /// Closed sections of a lock stay as they were; an open one that came behind some still does.
     fn keep_sections(&mut self, cut: &[u32]) {
         let mut locks: FxHashMap<u32, Ended> = FxHashMap::default();
         for place in 0..self.numbers.len() as u32 {
@@ -174,6 +213,11 @@ impl<'a> Graph<'a> {
                 }
                 Some(end) if end == number && !self.places.contains_key(&section.taken) => {
                     let _ = last.before(section.mode, place);
+                }
+                None if section.taken == number => {
+                    for before in last.before_open(section.mode) {
+                        self.edge(before, place);
+                    }
                 }
                 Some(_) | None => {}
             }

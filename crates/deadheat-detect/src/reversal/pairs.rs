@@ -20,22 +20,41 @@ struct Group {
     events: Vec<Number>,
 }
 
-/// All races: for each access that races with an earlier one, one with each other thread, or each pair of places.
-pub(super) fn find(run: &Run, all_pairs: bool) -> Vec<Found> {
+/// What is looked for, and what was found before.
+pub(super) struct Wanted<'a> {
+    /// Whether each pair of places is told, once.
+    pub(super) all_pairs: bool,
+    /// Races with earlier accesses of events from this one on.
+    pub(super) from: Number,
+    /// How many bytes of races are gathered before they are told.
+    pub(super) room: usize,
+    /// The pairs of places that were told.
+    pub(super) places: &'a mut Places,
+}
+
+/// Pairs of places, each with its stack and its sort of access.
+pub(super) type Places = FxHashSet<[(PlaceId, StackId, Mode); 2]>;
+
+/// Gives all races: for each access that races with an earlier one, one with each other thread, or each pair of places.
+pub(super) fn find(run: &Run, wanted: Wanted<'_>, give: &mut dyn FnMut(Vec<Found>)) {
     let mut search = Search {
         run,
-        all_pairs,
-        places: FxHashSet::default(),
+        wanted,
         verdicts: FxHashMap::default(),
         told: FxHashSet::default(),
         found: Vec::new(),
+        gathered: 0,
     };
     for cell in &run.cells {
         if !is_protected(run, cell) {
             search.cell(cell);
         }
+        if search.gathered > search.wanted.room {
+            search.gathered = 0;
+            give(std::mem::take(&mut search.found));
+        }
     }
-    search.found
+    give(search.found);
 }
 
 /// Whether one thread alone uses a cell, nobody writes it, or one lock excludes all who do.
@@ -64,14 +83,14 @@ fn held(run: &Run, event: Number) -> impl Iterator<Item = u32> {
 
 struct Search<'a> {
     run: &'a Run,
-    all_pairs: bool,
-    /// The pairs of places that were found, where all of them are asked for.
-    places: FxHashSet<[(PlaceId, StackId, Mode); 2]>,
+    wanted: Wanted<'a>,
     /// By the first accesses of two groups: whether they race.
     verdicts: FxHashMap<[Number; 2], bool>,
     /// The pairs that were found.
     told: FxHashSet<[Number; 2]>,
     found: Vec<Found>,
+    /// How many bytes they take.
+    gathered: usize,
 }
 
 impl Search<'_> {
@@ -82,7 +101,7 @@ impl Search<'_> {
             let (thread, _) = self.run.place(now.event);
             let first = self.join(&mut groups[thread], now);
             for (other, groups) in groups.iter().enumerate() {
-                if other != thread {
+                if other != thread && now.event >= self.wanted.from {
                     self.against(cell, groups, (first, now));
                 }
             }
@@ -122,7 +141,7 @@ impl Search<'_> {
             if group.life != now.life || !conflicts(group.mode, group.atomic, now.mode, now.atomic) {
                 continue;
             }
-            if self.all_pairs {
+            if self.wanted.all_pairs {
                 for &earlier in &group.events[behind..] {
                     self.new_places(cell, [earlier, now.event]);
                 }
@@ -142,8 +161,8 @@ impl Search<'_> {
             (event.place, event.stack, self.run.access(number).map_or(Mode::Write, |access| access.mode))
         });
         places.sort_unstable_by_key(|&(place, stack, mode)| (place, stack, mode as u8));
-        if !self.places.contains(&places) && self.races(cell, pair, pair) {
-            self.places.insert(places);
+        if !self.wanted.places.contains(&places) && self.races(cell, pair, pair) {
+            self.wanted.places.insert(places);
         }
     }
 
@@ -162,6 +181,8 @@ impl Search<'_> {
         };
         self.told.insert(pair);
         let [earlier, later] = pair;
+        let numbers = cut.len() + order.as_ref().map_or(0, Vec::len);
+        self.gathered += size_of::<Found>() + numbers * size_of::<Number>();
         self.found.push(Found { earlier, later, address: cell.address, cut, order });
         true
     }

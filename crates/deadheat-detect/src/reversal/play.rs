@@ -7,6 +7,7 @@
 use deadheat_core::event::LockMode;
 use rustc_hash::FxHashMap;
 
+use super::order::waited;
 use crate::run::{Number, Run};
 
 /// The events of a cut from `from` on in an order in which the `open` sections come last among those of their locks; `None` if none was found.
@@ -44,6 +45,8 @@ struct Game<'a> {
     holders: FxHashMap<u32, Vec<u32>>,
     /// By lock: how many sections are to end before one that stays open may begin.
     closing: FxHashMap<u32, usize>,
+    /// By signal: the waits that have to begin before it.
+    waited: FxHashMap<Number, Vec<Number>>,
     open: &'a [u32],
 }
 
@@ -64,6 +67,7 @@ impl<'a> Game<'a> {
             reads: FxHashMap::default(),
             holders: FxHashMap::default(),
             closing: FxHashMap::default(),
+            waited: FxHashMap::default(),
             open,
         };
         game.prepare();
@@ -72,6 +76,9 @@ impl<'a> Game<'a> {
 
     /// Who reads what, and which sections are held at the start and will end.
     fn prepare(&mut self) {
+        for [begin, signal] in waited(self.run, self.cut, self.from) {
+            self.waited.entry(signal).or_default().push(begin);
+        }
         let mut written: FxHashMap<usize, Writer> = FxHashMap::default();
         for event in self.from..self.run.len() as Number {
             if !self.run.has(self.cut, event) {
@@ -117,7 +124,8 @@ impl<'a> Game<'a> {
             let (thread, at) = self.run.place(source);
             at < self.done[thread]
         };
-        if !self.run.sources(event).iter().all(there) {
+        let waits = self.waited.get(&event).map_or(&[][..], Vec::as_slice);
+        if !self.run.sources(event).iter().chain(waits).all(there) {
             return false;
         }
         if let Some(section) = self.run.section(event)

@@ -14,9 +14,9 @@ use super::{Keeps, Kept, Node, Number, Record, Run, Threads};
 /// Nobody wrote; nothing is known.
 const NONE: Number = Number::MAX;
 
-pub(super) fn run(record: Record, keeps: Keeps) -> Run {
+pub(super) fn run(record: &Record, keeps: Keeps) -> Run {
     let Record { events, threads, .. } = record;
-    let (extents, bounds) = extents(&events);
+    let (extents, bounds) = extents(events, record.start.clone());
     let width = threads.ids.len();
     let mut builder = Builder {
         rows: vec![Vec::new(); width],
@@ -40,19 +40,33 @@ pub(super) fn run(record: Record, keeps: Keeps) -> Run {
         threads,
         bounds,
     };
-    for (kept, (extent, anew)) in events.into_iter().zip(extents) {
-        builder.take(kept, extent, &anew);
+    for (kept, (extent, anew)) in events.iter().zip(extents) {
+        builder.take(*kept, extent, &anew);
     }
-    let Builder { nodes, rows, cuts, sources, signals, sections, mut cells, threads, .. } = builder;
+    let Builder { nodes, rows, cuts, sources, signals, sections, mut cells, .. } = builder;
     cells.iter_mut().for_each(|cell| cell.uses.shrink_to_fit());
-    Run { nodes, rows, ids: threads.ids, counts: threads.counts, cuts, sources, signals, sections, cells }
+    let in_base = |row: &Vec<Number>| row.partition_point(|&number| (number as usize) < record.base) as u32;
+    Run {
+        base: rows.iter().map(in_base).collect(),
+        nodes,
+        rows,
+        ids: threads.ids.clone(),
+        counts: threads.counts.clone(),
+        cuts,
+        sources,
+        signals,
+        sections,
+        cells,
+        before: record.before,
+        done: record.done.clone(),
+        start: record.start.clone(),
+    }
 }
 
 type Touched = (Option<Extent>, Vec<(u64, u64)>);
 
 /// What each event touches, and where cells begin.
-fn extents(events: &[Kept]) -> (Vec<Touched>, Vec<u64>) {
-    let mut known = Extents::default();
+fn extents(events: &[Kept], mut known: Extents) -> (Vec<Touched>, Vec<u64>) {
     let extents: Vec<_> = events.iter().map(|kept| known.of(&kept.event)).collect();
     let mut bounds = Vec::new();
     for (extent, anew) in &extents {
@@ -68,7 +82,7 @@ fn extents(events: &[Kept]) -> (Vec<Touched>, Vec<u64>) {
     (extents, bounds)
 }
 
-struct Builder {
+struct Builder<'a> {
     rows: Vec<Vec<Number>>,
     /// By thread: which cut its next event has, unless it has sources.
     latest: Vec<u32>,
@@ -94,11 +108,11 @@ struct Builder {
     signals: FxHashMap<Number, Vec<Number>>,
     keeps: Keeps,
     nodes: Vec<Node>,
-    threads: Threads,
+    threads: &'a Threads,
     bounds: Vec<u64>,
 }
 
-impl Builder {
+impl Builder<'_> {
     fn take(&mut self, kept: Kept, extent: Option<Extent>, anew: &[(u64, u64)]) {
         let number = self.nodes.len() as Number;
         let thread = self.threads.rows[&kept.event.thread];
@@ -284,11 +298,7 @@ impl Builder {
                 needs.extend(saw);
             }
             Op::Alloc { address, size, kind } => self.forget_range(address, size, kind, needs),
-            Op::Forget { object } => {
-                needs.extend(self.birth_at(object));
-                needs.extend(self.objects.make(object, number));
-                self.sections.forget(object);
-            }
+            Op::Forget { object } => self.forget(object, row, number, needs),
             Op::Fence(_)
             | Op::Request { .. }
             | Op::Begin
@@ -301,6 +311,16 @@ impl Builder {
             | Op::Fault { .. } => return None,
         }
         Some(section)
+    }
+
+    /// An object is made or destroyed.
+    fn forget(&mut self, object: u64, row: usize, number: Number, needs: &mut Vec<Number>) {
+        needs.extend(self.birth_at(object));
+        needs.extend(self.objects.make(object, number));
+        let others = self.held.iter().enumerate().filter(|&(other, _)| other != row);
+        let is_held = others.flat_map(|(_, held)| held).any(|&(lock, ..)| lock == object);
+        self.sections.well_formed &= !is_held;
+        self.sections.forget(object);
     }
 
     /// What lies in a new block is new.
@@ -324,7 +344,10 @@ impl Builder {
         let others =
             self.held.iter().enumerate().filter(|&(other, _)| other != row).flat_map(|(_, held)| held);
         for &(address, _, other) in others {
-            self.sections.well_formed &= address != lock || !self.sections.exclude(section, other);
+            // Also if it was made anew meanwhile.
+            let excludes =
+                mode == LockMode::Write || self.sections.all[other as usize].mode == LockMode::Write;
+            self.sections.well_formed &= address != lock || !excludes;
         }
         self.enter(row);
         section

@@ -11,7 +11,7 @@ use super::{Number, Run};
 /// Who holds a lock: the thread, in which mode, and how often.
 type Holder = (usize, LockMode, u32);
 
-/// Whether nobody takes a lock that somebody else has, where a mode excludes the other.
+/// Whether nobody takes a lock that somebody else has, where a mode excludes the other, or makes or destroys one that somebody else has.
 pub(crate) fn exclude(run: &Run, mut order: impl Iterator<Item = Number>) -> bool {
     let mut holders: FxHashMap<u64, Vec<Holder>> = FxHashMap::default();
     order.all(|number| {
@@ -27,13 +27,18 @@ pub(crate) fn exclude(run: &Run, mut order: impl Iterator<Item = Number>) -> boo
             holders.push((thread, mode, 1));
             return !taken;
         }
+        if let Op::Forget { object } = run.event(number).op {
+            let holders = holders.get(&object).map_or(&[][..], Vec::as_slice);
+            return holders.iter().all(|&(holder, ..)| holder == thread);
+        }
         if let Op::Release { lock, .. } = run.event(number).op
             && let Some(holders) = holders.get_mut(&lock)
             && !holders.is_empty()
         {
-            let at = holders.iter().position(|&(holder, ..)| holder == thread).unwrap_or(0);
+            let own = holders.iter().position(|&(holder, ..)| holder == thread);
+            let at = own.unwrap_or(0);
             holders[at].2 -= 1;
-            if holders[at].2 == 0 {
+            if holders[at].2 == 0 || own.is_none() {
                 holders.remove(at);
             }
         }

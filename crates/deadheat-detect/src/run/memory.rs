@@ -45,7 +45,7 @@ pub(crate) struct Extent {
 }
 
 /// Finds out which bytes events touch. To be asked for each event in turn.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Extents {
     /// The blocks that there are behind the last event asked for.
     pub(crate) blocks: Blocks,

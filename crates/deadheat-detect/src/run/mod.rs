@@ -19,15 +19,17 @@ mod memory;
 mod object;
 mod section;
 pub(crate) mod told;
+mod window;
 
 use deadheat_core::access::{Access, Mode, Via};
-use deadheat_core::event::{Event, Op};
+use deadheat_core::event::{Event, Op, SyncKind};
 use deadheat_core::ids::ThreadId;
 use rustc_hash::FxHashMap;
 
 pub(crate) use memory::Extents;
 pub use memory::{Cell, Use};
 pub use section::{Section, Sections};
+use window::Mark;
 
 /// An event that matters for orders, by its number among these.
 pub type Number = u32;
@@ -40,6 +42,18 @@ pub struct Record {
     /// Whether branches are among the events that it holds, and whether there were any.
     keeps_branches: bool,
     has_branches: bool,
+    /// How many events were taken, and how many of those that are held may tell a thread of others.
+    taken: u64,
+    learning: usize,
+    mark: Option<Mark>,
+    /// How many events at the front are from before the window.
+    base: usize,
+    /// How many events of the trace are, and how many of each thread.
+    before: u64,
+    done: Vec<u64>,
+    /// The memory where the window begins.
+    start: Extents,
+    is_misused: bool,
 }
 
 /// An event, and how many of its thread came before it, those included that do not matter.
@@ -47,6 +61,8 @@ pub struct Record {
 struct Kept {
     event: Event,
     nth: u64,
+    /// How many that do not matter came behind it when somebody waited for its thread.
+    more: u32,
 }
 
 /// The threads, numbered as they come.
@@ -58,6 +74,8 @@ struct Threads {
     counts: Vec<u64>,
     /// Whether each has done nothing since it was created.
     fresh: Vec<bool>,
+    /// The last event of each that is held, by its place in the record.
+    last: Vec<Option<usize>>,
 }
 
 impl Threads {
@@ -67,6 +85,7 @@ impl Threads {
             self.ids.push(id);
             self.counts.push(0);
             self.fresh.push(true);
+            self.last.push(None);
             next
         })
     }
@@ -87,20 +106,65 @@ impl Record {
 
     /// Takes the next event.
     pub fn take(&mut self, event: &Event) {
+        self.taken += 1;
         let row = self.threads.row(event.thread);
         let count = &mut self.threads.counts[row as usize];
         let nth = *count;
         *count += 1;
         // Each thread has an event, for who joins it, and one that waits for its creation.
         let first = std::mem::replace(&mut self.threads.fresh[row as usize], false);
-        if let Op::Fork { child } | Op::Join { child } = event.op {
-            let child = self.threads.row(child);
-            self.threads.fresh[child as usize] |= matches!(event.op, Op::Fork { .. });
-        }
+        self.concerns_others(&event.op);
         let branch = event.op == Op::Branch;
         self.has_branches |= branch;
         if first || matters(&event.op) || branch && self.keeps_branches {
-            self.events.push(Kept { event: *event, nth });
+            self.learning += usize::from(window::learns(&event.op));
+            self.threads.last[row as usize] = Some(self.events.len());
+            self.events.push(Kept { event: *event, nth, more: 0 });
+        }
+    }
+
+    /// What an event means for other threads: one may be created, or waited for.
+    fn concerns_others(&mut self, op: &Op) {
+        match *op {
+            Op::Fork { child } => {
+                let child = self.threads.row(child) as usize;
+                self.threads.fresh[child] = true;
+            }
+            Op::Join { child } => {
+                let child = self.threads.row(child) as usize;
+                self.round_up(child);
+            }
+            Op::Wait { kind: SyncKind::Everything, .. } => {
+                (0..self.threads.ids.len()).for_each(|thread| self.round_up(thread));
+            }
+            Op::Access(_)
+            | Op::Acquire { .. }
+            | Op::Release { .. }
+            | Op::Signal { .. }
+            | Op::Await { .. }
+            | Op::Wait { .. }
+            | Op::Arrive { .. }
+            | Op::Leave { .. }
+            | Op::Alloc { .. }
+            | Op::Free { .. }
+            | Op::Forget { .. }
+            | Op::Fence(_)
+            | Op::Request { .. }
+            | Op::Begin
+            | Op::End
+            | Op::Branch
+            | Op::Enter
+            | Op::Exit
+            | Op::HiddenBegin
+            | Op::HiddenEnd
+            | Op::Fault { .. } => {}
+        }
+    }
+
+    /// Who waits for all that a thread did so far waits also for what does not matter.
+    fn round_up(&mut self, thread: usize) {
+        if let Some(kept) = self.threads.last[thread].and_then(|last| self.events.get_mut(last)) {
+            kept.more = (self.threads.counts[thread] - kept.nth - 1) as u32;
         }
     }
 
@@ -119,6 +183,12 @@ impl Record {
     /// The run.
     #[must_use]
     pub fn into_run(self, keeps: Keeps) -> Run {
+        build::run(&self, keeps)
+    }
+
+    /// The run so far.
+    #[must_use]
+    pub fn run(&self, keeps: Keeps) -> Run {
         build::run(self, keeps)
     }
 }
@@ -186,6 +256,12 @@ pub struct Run {
     pub sections: Sections,
     /// Stretches of memory.
     pub cells: Vec<Cell>,
+    /// How many events of the trace lie before the window, how many of each thread, and which of those that are held do.
+    before: u64,
+    done: Vec<u64>,
+    base: Vec<u32>,
+    /// The memory where the window begins.
+    start: Extents,
 }
 
 /// An event of a run.
@@ -329,7 +405,32 @@ impl Run {
     pub fn done(&self, number: Number) -> u64 {
         let (thread, at) = self.place(number);
         let last = self.rows[thread].len() == at as usize + 1;
-        if last { self.counts[thread] } else { self.nth(number) + 1 }
+        let with = self.nth(number) + 1 + u64::from(self.nodes[number as usize].kept.more);
+        if last { self.counts[thread] } else { with.max(self.done_before(thread)) }
+    }
+
+    /// How many events of the trace lie before the window, and come first in every order.
+    #[must_use]
+    pub fn before_window(&self) -> u64 {
+        self.before
+    }
+
+    /// How many events of a thread, by its row, do.
+    #[must_use]
+    pub fn done_before(&self, thread: usize) -> u64 {
+        self.done.get(thread).copied().unwrap_or(0)
+    }
+
+    /// Whether an event lies before the window.
+    #[must_use]
+    pub fn is_base(&self, number: Number) -> bool {
+        self.has(&self.base, number)
+    }
+
+    /// The events that lie before the window, as a cut.
+    #[must_use]
+    pub fn base(&self) -> &[u32] {
+        &self.base
     }
 
     /// The section that an event begins or ends, as a place in [`Sections::all`].

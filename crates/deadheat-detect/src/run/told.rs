@@ -24,7 +24,7 @@ pub(crate) struct Found {
 
 /// Tells races, which are in the order of their later accesses.
 pub(crate) fn tell(run: &Run, found: &[Found], sink: &mut dyn RaceSink) {
-    let mut extents = Extents::default();
+    let mut extents: Extents = run.start.clone();
     let mut locks = LockTable::default();
     let mut found = found.iter().peekable();
     for number in 0..run.len() as Number {
@@ -38,7 +38,8 @@ pub(crate) fn tell(run: &Run, found: &[Found], sink: &mut dyn RaceSink) {
             let told = Race { earlier, later, address, block: extents.blocks.around(address) };
             let done = done(run, race);
             let order = race.order.as_ref().map(|order| steps(run, race, order));
-            let witness = Witness { done: &done, order: order.as_deref() };
+            let first = if order.is_some() { run.before_window() } else { 0 };
+            let witness = Witness { first, done: &done, order: order.as_deref() };
             sink.predicted(&told, &witness, &Locks { locks: &locks, blocks: &extents.blocks });
         }
         extents.of(run.event(number));
@@ -62,14 +63,15 @@ fn done(run: &Run, race: &Found) -> Vec<(ThreadId, u64)> {
     let threads = (0..run.threads()).filter_map(|thread| {
         let racing = [race.earlier, race.later].into_iter().find(|&event| run.place(event).0 == thread);
         let last = race.cut[thread].checked_sub(1).map(|last| run.done(run.row(thread)[last as usize]));
-        Some((run.id(thread), racing.map(|event| run.nth(event)).or(last)?))
+        let before = Some(run.done_before(thread)).filter(|&done| done > 0);
+        Some((run.id(thread), racing.map(|event| run.nth(event)).or(last).or(before)?))
     });
     threads.collect()
 }
 
 /// An order of events as threads and how many events they do next, those included that do not matter.
 fn steps(run: &Run, race: &Found, order: &[Number]) -> Vec<(ThreadId, u64)> {
-    let mut counts = vec![0; run.threads()];
+    let mut counts: Vec<u64> = (0..run.threads()).map(|thread| run.done_before(thread)).collect();
     let mut steps: Vec<(ThreadId, u64)> = Vec::new();
     let mut advance = |thread: usize, to: u64| {
         let count = to - std::mem::replace(&mut counts[thread], to);

@@ -69,7 +69,7 @@ impl Short {
     /// It as a witness.
     #[must_use]
     pub fn witness(&self) -> Witness<'_> {
-        Witness { done: &self.done, order: self.order.as_deref() }
+        Witness { done: &self.done, first: 0, order: self.order.as_deref() }
     }
 }
 
@@ -170,7 +170,7 @@ pub struct Shortener {
 }
 
 impl Shortener {
-    /// The witness of a race between the next events of two threads, shortened.
+    /// The witness of a race between the next events of two threads, shortened. Its order must be whole ([`Witness::first`] is 0).
     pub fn shorten(&mut self, witness: &Witness<'_>, threads: (ThreadId, ThreadId)) -> Short {
         let whole = || Trimmed {
             done: witness.done.to_vec(),

@@ -21,7 +21,7 @@
 //! Blind spots: what needs sections on a lock in another order; what the run did not do; a branch that would go another way.
 //!
 //! Invariants: exact to the byte; memory grows with the trace (24 bytes and more a section, 16 an access and cell, a clock for
-//! each event that learned), unless [`Options::memory_limit`] bounds it: see `limit`.
+//! each event that learned), unless [`Options::memory_limit`] bounds it: see [`crate::clock::limit`].
 
 mod closure;
 mod history;
@@ -37,8 +37,10 @@ use deadheat_core::witness::Witness;
 
 use crate::clock::blocks::{Blocks, Locks, owned};
 use crate::clock::bytes::Bytes;
+use crate::clock::limit::Limit;
 use crate::clock::links::Links;
 use crate::clock::lockset::Released;
+use crate::clock::misuse::Misuse;
 use crate::clock::order::Order;
 use crate::clock::past::{Moment, Now, Past};
 use crate::clock::sites::{Site, Sites};
@@ -46,8 +48,7 @@ use crate::detector::Detector;
 use crate::registry::Options;
 use closure::Closures;
 use history::{Entry, History};
-use judge::{Findings, Judge};
-use limit::Limit;
+use judge::{Findings, Judge, Partner};
 
 /// The analysis for sync-preserving races.
 #[derive(Debug)]
@@ -60,6 +61,7 @@ pub struct SyncPreserving {
     sites: Sites,
     closures: Closures,
     links: Links,
+    misuse: Misuse,
     /// For each slot the number of its last acquire or lesson.
     entered: Vec<u32>,
     /// About how many bytes the accesses take that are remembered.
@@ -85,6 +87,7 @@ impl SyncPreserving {
             sites: Sites::default(),
             closures: Closures::default(),
             links: Links::default(),
+            misuse: Misuse::default(),
             entered: Vec::new(),
             heap: 0,
             limit: Limit::new(options.memory_limit),
@@ -118,7 +121,7 @@ impl SyncPreserving {
         let site = Site::of(event, access, self.order.threads.row(now.row).locks);
         self.judge(now, access, (&cells, site));
         if self.findings.raced {
-            self.tell(event, access, site, sink);
+            self.tell(now, access, site, sink);
         }
         let entered = self.entered(now);
         let mut learned = false;
@@ -174,20 +177,26 @@ impl SyncPreserving {
     }
 
     #[cold]
-    fn tell(&mut self, event: &Event, access: &Access, site: Site, sink: &mut dyn RaceSink) {
+    fn tell(&mut self, now: Now, access: &Access, site: Site, sink: &mut dyn RaceSink) {
         let later = Side { access: *access, ..site.side(access.address) };
-        debug_assert_eq!(later.thread, event.thread);
         for partner in &self.findings.partners {
-            if self.blocks.is_benign(partner.address) {
+            if self.blocks.is_benign(partner.address) || self.is_misused(now, partner) {
                 continue;
             }
             let earlier = self.sites.get(partner.entry.site).side(partner.entry.address);
             let address = partner.address;
             let race = Race { earlier, later, address, block: self.blocks.around(address) };
             self.past.counts(&partner.done, &mut self.done);
-            let witness = Witness { done: &self.done, order: None };
+            let witness = Witness { done: &self.done, ..Witness::default() };
             sink.predicted(&race, &witness, &Locks { locks: &self.order.locks, blocks: &self.blocks });
         }
+    }
+
+    /// Whether a race needs what no run can have.
+    fn is_misused(&self, now: Now, partner: &Partner) -> bool {
+        self.misuse.is_behind(now.at.slot, now.at.number)
+            || self.misuse.is_behind(partner.slot, partner.entry.number)
+            || self.misuse.is_in(&partner.done)
     }
 
     fn entered(&self, now: Now) -> u32 {
@@ -349,10 +358,12 @@ impl Detector for SyncPreserving {
             self.enters(Now { at: Moment { number: now.at.number - 1, ..now.at }, ..now });
         }
         if let Op::Access(access) = event.op {
+            self.misuse.acts(now);
             if access.size > 0 {
                 self.access(now, event, &access, sink);
             }
         } else {
+            self.misuse.step(&self.order.threads, now, &event.op);
             self.touch(now, &event.op);
             self.other(now, event, sink);
             self.learned(now);

@@ -108,7 +108,9 @@ impl Threads {
                 Vec::new()
             }
             Op::Join { child } => {
-                self.last.get(&child).or(self.forks.get(&child)).into_iter().copied().collect()
+                // Who joins itself (only in traces that are not well formed) has nothing to wait for.
+                let last = self.last.get(&child).or(self.forks.get(&child));
+                last.into_iter().copied().filter(|&last| last != index).collect()
             }
             Op::Wait { kind: SyncKind::Everything, .. } => {
                 self.last.values().copied().filter(|&last| last != index).collect()

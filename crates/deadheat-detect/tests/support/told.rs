@@ -16,7 +16,7 @@ pub(crate) struct Witnessed {
 impl Witnessed {
     /// As the checker takes it.
     pub(crate) fn borrowed(&self) -> Witness<'_> {
-        Witness { done: &self.done, order: self.order.as_deref() }
+        Witness { first: 0, done: &self.done, order: self.order.as_deref() }
     }
 }
 

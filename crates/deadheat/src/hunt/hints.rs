@@ -128,7 +128,7 @@ impl Turns {
         let rows = [self.threads.get(threads[0].0 as usize)?, self.threads.get(threads[1].0 as usize)?];
         let sides = match witness.order {
             None => in_order_of_run(rows, threads.map(|thread| done(witness, thread))),
-            Some(order) => in_order(rows, threads, order),
+            Some(order) => in_order(rows, threads, (witness, order)),
         };
         let [one, other] = sides;
         // Who comes to its access first, and the other.
@@ -154,10 +154,18 @@ fn in_order_of_run(rows: [&Row; 2], done: [u64; 2]) -> [Side; 2] {
     })
 }
 
-/// Both sides, where the events come in these steps.
-fn in_order(rows: [&Row; 2], threads: [ThreadId; 2], order: &[(ThreadId, u64)]) -> [Side; 2] {
-    let (mut sides, mut events) = ([Side::default(); 2], [0; 2]);
-    for (&(thread, count), step) in order.iter().zip(1..) {
+/// Both sides, where the events come in these steps behind the first ones of the run.
+fn in_order(
+    rows: [&Row; 2],
+    threads: [ThreadId; 2],
+    (witness, order): (&Witness<'_>, &[(ThreadId, u64)]),
+) -> [Side; 2] {
+    let mut events = threads.map(|thread| {
+        let steps = order.iter().filter(|(known, _)| *known == thread);
+        done(witness, thread).saturating_sub(steps.map(|(_, count)| count).sum())
+    });
+    let mut sides = in_order_of_run(rows, events);
+    for (&(thread, count), step) in order.iter().zip(witness.first + 1..) {
         let Some(side) = threads.iter().position(|known| *known == thread) else { continue };
         events[side] += count;
         let turns = rows[side].turns_among(events[side]);
@@ -194,7 +202,7 @@ mod tests {
     fn who_took_a_turn_later_waits_until_the_other_is_held() {
         let turns = run(&[ONE, TWO]);
         let hint = |one, two| {
-            let witness = Witness { done: &[(ONE, one), (TWO, two)], order: None };
+            let witness = Witness { first: 0, done: &[(ONE, one), (TWO, two)], order: None };
             let hint = turns.hint(&witness, [ONE, TWO]);
             assert_eq!(hint, turns.hint(&witness, [TWO, ONE]), "whichever side is named first");
             hint.map(|hint| (hint.thread, hint.turn))
@@ -222,7 +230,7 @@ mod tests {
         event(TWO, Op::Leave { barrier });
         event(TWO, Op::Acquire { lock: 7, mode: LockMode::Write });
         event(TWO, Op::Release { lock: 7, mode: LockMode::Write });
-        let witness = Witness { done: &[(ONE, 2), (TWO, 4)], order: None };
+        let witness = Witness { first: 0, done: &[(ONE, 2), (TWO, 4)], order: None };
         assert_eq!(turns.hint(&witness, [ONE, TWO]), Some(Hint { thread: TWO, turn: 2 }));
     }
 
@@ -230,7 +238,7 @@ mod tests {
     fn sections_that_are_turned_round_make_the_other_wait() {
         let turns = run(&[ONE, TWO]);
         let order = [(TWO, 4), (ONE, 3)];
-        let witness = Witness { done: &[(ONE, 3), (TWO, 4)], order: Some(&order) };
+        let witness = Witness { first: 0, done: &[(ONE, 3), (TWO, 4)], order: Some(&order) };
         assert_eq!(turns.hint(&witness, [ONE, TWO]), Some(Hint { thread: ONE, turn: 1 }));
     }
 
@@ -238,7 +246,7 @@ mod tests {
     fn what_the_first_needs_of_the_other_is_not_kept_back() {
         let turns = run(&[ONE, TWO, ONE, TWO]);
         let order = [(ONE, 5), (TWO, 5), (ONE, 4), (TWO, 4)];
-        let witness = Witness { done: &[(ONE, 9), (TWO, 9)], order: Some(&order) };
+        let witness = Witness { first: 0, done: &[(ONE, 9), (TWO, 9)], order: Some(&order) };
         assert_eq!(turns.hint(&witness, [ONE, TWO]), Some(Hint { thread: TWO, turn: 3 }));
         let witness = Witness { order: None, ..witness };
         assert_eq!(turns.hint(&witness, [ONE, TWO]), Some(Hint { thread: TWO, turn: 3 }));

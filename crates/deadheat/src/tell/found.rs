@@ -3,12 +3,13 @@
 use deadheat_detect::registry::{self, Options};
 use deadheat_report::model::{Race, Report, Run};
 use deadheat_report::suppress::Suppressions;
+use deadheat_trace::wellformed::Doubts;
 use deadheat_trace::{Found, FoundLock, FoundSide, Trace};
 
 use super::collect::{Collector, Held, Kept};
 use super::owner::Owners;
 use super::witness::Witnesses;
-use super::{Again, Judged, Judging, finding, resolve};
+use super::{Judged, Judging, Reading, finding, resolve};
 use crate::exit::Failure;
 
 /// The analysis that finds the races while a program runs.
@@ -38,7 +39,11 @@ pub(super) fn judge(
     };
     let (mut collector, mut findings) = (Collector::default(), Collector::default());
     let mut detector = (also.new)(Options::default());
-    let driven = trace.drive(|event| detector.step(event, &mut findings));
+    let mut doubts = Doubts::default();
+    let driven = trace.drive(|event| {
+        doubts.step(event);
+        detector.step(event, &mut findings);
+    });
     detector.finish(&mut findings);
     for found in trace.found() {
         if found.ordered {
@@ -50,8 +55,9 @@ pub(super) fn judge(
     let mut judged =
         vec![Judged { analysis, found: &collector }, Judged { analysis: also, found: &findings }];
     judged.retain(|judged| judging.by.iter().any(|name| name == judged.analysis.name));
-    let again = Again { owners: Owners::default(), witnesses: Witnesses::read(trace, false) };
-    let report = resolve(trace, again, &judged, 0, (judging, suppressions));
+    let (owners, witnesses) = (Owners::default(), Witnesses::none());
+    let read = Reading { owners, witnesses, doubts, hidden_calls: 0 };
+    let report = resolve(trace, read, &judged, (judging, suppressions));
     Ok((report, driven.err().map(|error| Failure::input(error.to_string()))))
 }
 

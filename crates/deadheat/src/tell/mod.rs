@@ -6,6 +6,7 @@
 pub(crate) mod collect;
 pub(crate) mod finding;
 mod found;
+mod illformed;
 pub(crate) mod owner;
 pub(crate) mod resolve;
 mod suggest;
@@ -28,11 +29,13 @@ use deadheat_detect::detector::Detector;
 use deadheat_detect::registry::{self, Analysis, Options};
 use deadheat_report::format::{FORMATS, Format, Style, named};
 use deadheat_report::group::{Groups, join_findings};
+use deadheat_report::illformed::IllFormed;
 use deadheat_report::model::{
     Finding, Grade, LOCK_ORDER, Module, Operation, Race, Report, Run, SCHEMA, Summary, TOOK,
 };
 use deadheat_report::source::{Files, Sources};
 use deadheat_report::suppress::Suppressions;
+use deadheat_trace::wellformed::Doubts;
 use deadheat_trace::{Ending, Tables, Trace, Visit};
 
 use crate::args::Common;
@@ -322,12 +325,24 @@ fn tell(
         }
     }
     let reports = arrange(reports);
+    warn(&reports, &telling.output);
     write(&reports, &telling.output, common)?;
     telling.choosing.tell_unused(&suppressions);
     match failure {
         Some(failure) => Err(failure),
         None if reports.iter().any(|report| telling.choosing.fails(report)) => Ok(Exit::Races),
         None => Ok(Exit::SUCCESS),
+    }
+}
+
+/// Says on standard error which traces are not well formed, unless the report does.
+fn warn(reports: &[Report], output: &Output) {
+    let is_read_there = named(&output.format).is_some_and(|format| format.for_people);
+    if output.output.is_none() && (is_read_there || output.errors) {
+        return;
+    }
+    for ill_formed in reports.iter().flat_map(|report| &report.summary.ill_formed) {
+        anstream::eprintln!("deadheat: {}: {}", ill_formed.trace, ill_formed.warning());
     }
 }
 
@@ -397,22 +412,30 @@ struct Work {
 /// Hands a trace's events to the analyses.
 struct Judge<'a> {
     works: &'a mut [Work],
+    doubts: Doubts,
     hidden_calls: u64,
 }
 
 impl Visit for Judge<'_> {
     fn event(&mut self, event: &Event, _: &Tables) -> bool {
         self.hidden_calls += u64::from(matches!(event.op, Op::HiddenBegin));
+        self.doubts.step(event);
         self.works.iter_mut().for_each(|work| work.detector.step(event, &mut work.found));
         true
     }
 
     fn plain(&mut self, thread: ThreadId, accesses: &[Plain], _: &Tables) -> bool {
+        if let Some(first) = accesses.first() {
+            self.doubts.accesses(&first.event(thread), accesses.len() as u64);
+        }
         self.works.iter_mut().for_each(|work| work.detector.plain(thread, accesses, &mut work.found));
         true
     }
 
     fn looped(&mut self, thread: ThreadId, body: &[Strided], turns: u32, _: &Tables) -> bool {
+        if let Some(first) = body.first() {
+            self.doubts.accesses(&first.at(0).event(thread), body.len() as u64 * u64::from(turns));
+        }
         self.works.iter_mut().for_each(|work| work.detector.looped(thread, body, turns, &mut work.found));
         true
     }
@@ -441,17 +464,17 @@ fn judge(
         .filter_map(|name| registry::find(name))
         .map(|analysis| Work { analysis, detector: (analysis.new)(options), found: Collector::default() })
         .collect();
-    let mut judge = Judge { works: &mut works, hidden_calls: 0 };
+    let mut judge = Judge { works: &mut works, doubts: Doubts::default(), hidden_calls: 0 };
     let driven = trace.drive_into(&mut judge);
-    let hidden_calls = judge.hidden_calls;
+    let Judge { doubts, hidden_calls, .. } = judge;
     works.iter_mut().for_each(|work| work.detector.finish(&mut work.found));
     let kept = || works.iter().flat_map(|work| work.found.kept());
     let owners = Owners::read(&mut trace, kept().map(|kept| &kept.race));
-    let witnesses = Witnesses::read(&mut trace, kept().any(|kept| kept.witness.is_some()));
-    let again = Again { owners, witnesses };
+    let witnesses = Witnesses::read(&mut trace, kept().filter_map(|kept| kept.witness.as_ref()));
+    let read = Reading { owners, witnesses, doubts, hidden_calls };
     let judged: Vec<_> =
         works.iter().map(|work| Judged { analysis: work.analysis, found: &work.found }).collect();
-    let report = resolve(&trace, again, &judged, hidden_calls, (judging, suppressions));
+    let report = resolve(&trace, read, &judged, (judging, suppressions));
     Ok((report, driven.err().map(|error| Failure::input(error.to_string()))))
 }
 
@@ -470,17 +493,18 @@ struct Judged<'a> {
     found: &'a Collector,
 }
 
-/// What reading the trace once more told.
-struct Again {
+/// What reading the trace told, beside what the analyses found.
+struct Reading {
     owners: Owners,
     witnesses: Witnesses,
+    doubts: Doubts,
+    hidden_calls: u64,
 }
 
 fn resolve(
     trace: &Trace,
-    Again { owners, mut witnesses }: Again,
+    Reading { owners, mut witnesses, doubts, hidden_calls }: Reading,
     judged: &[Judged<'_>],
-    hidden_calls: u64,
     (judging, suppressions): (&Judging, &mut Suppressions),
 ) -> Report {
     let folder = std::env::current_dir().unwrap_or_default();
@@ -533,7 +557,9 @@ fn resolve(
     let dropped = judged.iter().map(|judged| judged.found.dropped()).sum();
     let checks = judged.iter().filter_map(|judged| judged.found.checks()).reduce(|one, other| one + other);
     let mut summary = Summary { suppressed, dropped, checks, ..Summary::of(&races, &findings) };
-    summary.notes = notes(trace, &run);
+    summary.ill_formed = illformed::tell(trace, &doubts, judged, &mut resolver).into_iter().collect();
+    summary.notes = summary.ill_formed.iter().map(IllFormed::warning).collect();
+    summary.notes.extend(notes(trace, &run));
     summary.notes.extend(found::note(&run, &races));
     summary.notes.extend(
         judged

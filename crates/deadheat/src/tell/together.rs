@@ -22,7 +22,7 @@ pub(super) fn join(mut reports: Vec<Report>, command: &[OsString]) -> Option<Rep
     (run.modules, run.threads, run.events, run.accesses, run.hidden_calls) = (Vec::new(), 0, 0, 0, 0);
     let mut groups = Groups::default();
     let (mut notes, mut findings) = (Vec::new(), Vec::new());
-    let (mut suppressed, mut dropped, mut checks) = (0, 0, None);
+    let (mut suppressed, mut dropped, mut checks, mut ill_formed) = (0, 0, None, Vec::new());
     let alone = reports.iter().all(|report| could_not_race(&report.run).is_some());
     for report in reports {
         let Report { run: its, races, findings: found, summary } = report;
@@ -46,12 +46,14 @@ pub(super) fn join(mut reports: Vec<Report>, command: &[OsString]) -> Option<Rep
         suppressed += summary.suppressed;
         dropped += summary.dropped;
         checks = checks.into_iter().chain(summary.checks).reduce(|one: u64, other| one + other);
+        ill_formed.extend(summary.ill_formed);
     }
     if alone {
         let note = if !run.has_accesses() { Alone::NoAccess } else { Alone::NoThread }.note();
         notes.insert(0, note.to_owned());
     }
     let (races, findings) = (groups.into_races(), join_findings(findings));
-    let summary = Summary { suppressed, dropped, checks, notes, ..Summary::of(&races, &findings) };
+    let summary =
+        Summary { suppressed, dropped, checks, notes, ill_formed, ..Summary::of(&races, &findings) };
     Some(Report { run, races, findings, summary })
 }

@@ -21,13 +21,16 @@ use super::resolve::Resolver;
 #[derive(Clone)]
 pub(crate) struct Seen {
     done: Vec<(ThreadId, u64)>,
+    /// So many events of the trace come before the order.
+    first: u64,
     order: Option<Vec<(ThreadId, u64)>>,
 }
 
 impl Seen {
     /// That of an analysis.
     pub(crate) fn of(witness: &Witness<'_>) -> Seen {
-        Seen { done: witness.done.to_vec(), order: witness.order.map(<[_]>::to_vec) }
+        let order = witness.order.map(<[_]>::to_vec);
+        Seen { done: witness.done.to_vec(), first: if order.is_some() { witness.first } else { 0 }, order }
     }
 
     /// How many threads and stretches are to be kept of one.
@@ -36,28 +39,84 @@ impl Seen {
     }
 }
 
-/// What is needed to tell witnesses.
-pub(super) struct Witnesses(Option<Shortener>);
+/// How many stretches of the beginning of a trace are kept for the orders that begin with it.
+const MOST_STRETCHES: usize = 1 << 22;
 
-struct Watching(Watch);
+/// What is needed to tell witnesses.
+pub(super) struct Witnesses {
+    shortener: Option<Shortener>,
+    beginning: Beginning,
+}
+
+/// The beginning of a trace: which thread did how many events, again and again.
+#[derive(Default)]
+struct Beginning {
+    stretches: Vec<(ThreadId, u64)>,
+    events: u64,
+    /// How many are wanted.
+    wanted: u64,
+}
+
+impl Beginning {
+    fn take(&mut self, thread: ThreadId) {
+        if self.events == self.wanted {
+            return;
+        }
+        if let Some((_, count)) = self.stretches.last_mut().filter(|(last, _)| *last == thread) {
+            *count += 1;
+        } else if self.stretches.len() == MOST_STRETCHES {
+            self.wanted = self.events;
+            return;
+        } else {
+            self.stretches.push((thread, 1));
+        }
+        self.events += 1;
+    }
+
+    /// An order with the first events before it; `None` if they are not known.
+    fn before(&self, first: u64, order: &[(ThreadId, u64)]) -> Option<Vec<(ThreadId, u64)>> {
+        let mut whole = Vec::with_capacity(order.len());
+        let mut left = first;
+        for &(thread, count) in &self.stretches {
+            let some = count.min(left);
+            left -= some;
+            if some == 0 {
+                break;
+            }
+            whole.push((thread, some));
+        }
+        whole.extend_from_slice(order);
+        (left == 0).then_some(whole)
+    }
+}
+
+struct Watching {
+    watch: Watch,
+    beginning: Beginning,
+}
 
 impl Visit for Watching {
     fn event(&mut self, event: &Event, _: &Tables) -> bool {
-        self.0.take(event);
+        self.watch.take(event);
+        self.beginning.take(event.thread);
         true
     }
 }
 
 impl Witnesses {
+    /// For a report without any.
+    pub(super) fn none() -> Witnesses {
+        Witnesses { shortener: None, beginning: Beginning::default() }
+    }
+
     /// Reads the trace once more, if there is a witness to tell.
-    pub(super) fn read(trace: &mut Trace, wanted: bool) -> Witnesses {
-        if !wanted {
-            return Witnesses(None);
-        }
-        let mut watching = Watching(Watch::default());
+    pub(super) fn read<'a>(trace: &mut Trace, seen: impl Iterator<Item = &'a Seen>) -> Witnesses {
+        let Some(wanted) = seen.map(|seen| seen.first).max() else { return Witnesses::none() };
+        let beginning = Beginning { wanted, ..Beginning::default() };
+        let mut watching = Watching { watch: Watch::default(), beginning };
         // A trace that broke off shows what it shows.
         let _ = trace.drive_into(&mut watching);
-        Witnesses(Some(watching.0.finish()))
+        Witnesses { shortener: Some(watching.watch.finish()), beginning: watching.beginning }
     }
 
     /// The witness of a race as reports have it.
@@ -68,8 +127,12 @@ impl Witnesses {
         resolver: &mut Resolver<'_>,
     ) -> Option<Value> {
         let pair = (race.earlier.thread, race.later.thread);
-        let witness = Witness { done: &seen.done, order: seen.order.as_deref() };
-        let short = self.0.as_mut()?.shorten(&witness, pair);
+        let order = match &seen.order {
+            Some(order) => Some(self.beginning.before(seen.first, order)?),
+            None => None,
+        };
+        let witness = Witness { done: &seen.done, first: 0, order: order.as_deref() };
+        let short = self.shortener.as_mut()?.shorten(&witness, pair);
         let mut threads = Threads::default();
         let racing = [pair.0, pair.1].map(|thread| threads.index(thread));
         let mut done = vec![0; racing.len()];
@@ -204,5 +267,23 @@ fn deed(op: &Op) -> Deed {
         | Op::HiddenBegin
         | Op::HiddenEnd
         | Op::Fault { .. } => Deed::Read,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_order_begins_with_the_first_events_of_the_trace() {
+        let mut beginning = Beginning { wanted: 5, ..Beginning::default() };
+        [0, 0, 1, 0, 0, 1].into_iter().for_each(|thread| beginning.take(ThreadId(thread)));
+        let threads = |pairs: &[(u32, u64)]| pairs.iter().map(|&(id, count)| (ThreadId(id), count)).collect();
+        let order: Vec<_> = threads(&[(1, 7)]);
+        let whole = |first| beginning.before(first, &order);
+        assert_eq!(whole(0), Some(order.clone()));
+        assert_eq!(whole(4), Some(threads(&[(0, 2), (1, 1), (0, 1), (1, 7)])));
+        assert_eq!(whole(5), Some(threads(&[(0, 2), (1, 1), (0, 2), (1, 7)])));
+        assert_eq!(whole(6), None);
     }
 }

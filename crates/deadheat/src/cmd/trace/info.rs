@@ -43,7 +43,9 @@ impl Visit for Counts {
 
     fn plain(&mut self, thread: ThreadId, accesses: &[Plain], _: &Tables) -> bool {
         self.census.plain(accesses);
-        accesses.iter().for_each(|access| self.doubts.step(&access.event(thread)));
+        if let Some(first) = accesses.first() {
+            self.doubts.accesses(&first.event(thread), accesses.len() as u64);
+        }
         true
     }
 }
