@@ -164,22 +164,20 @@ impl Builder<'_> {
     fn semaphores(&mut self) -> Vec<Counted> {
         let (mut counts, mut gone): (BTreeMap<u64, Count>, Vec<(u64, Count)>) = (BTreeMap::new(), Vec::new());
         for event in 0..self.run.len() as Number {
-            match self.run.event(event).op {
-                Event::Signal { object, kind: SyncKind::Semaphore } => {
-                    counts.entry(object).or_default().change(1, event, &self.window);
-                }
-                Event::Wait { object, kind: SyncKind::Semaphore, woken: true } => {
-                    counts.entry(object).or_default().change(-1, event, &self.window);
-                }
+            let op = self.run.event(event).op;
+            if let Event::Signal { object, kind: SyncKind::Semaphore } = op {
+                counts.entry(object).or_default().change(1, event, &self.window);
+            } else if let Event::Wait { object, kind: SyncKind::Semaphore, woken: true } = op {
+                counts.entry(object).or_default().change(-1, event, &self.window);
+            } else if let Event::Forget { object } = op {
                 // What is made there anew is another semaphore.
-                Event::Forget { object } => gone.extend(counts.remove_entry(&object)),
-                Event::Alloc { address, size, kind } if kind != BlockKind::Benign => {
-                    let end = address.saturating_add(owned(address, size, kind));
-                    let addresses: Vec<u64> =
-                        counts.range(address..end).map(|(&address, _)| address).collect();
-                    gone.extend(addresses.iter().filter_map(|address| counts.remove_entry(address)));
-                }
-                _ => {}
+                gone.extend(counts.remove_entry(&object));
+            } else if let Event::Alloc { address, size, kind } = op
+                && kind != BlockKind::Benign
+            {
+                let end = address.saturating_add(owned(address, size, kind));
+                let addresses: Vec<u64> = counts.range(address..end).map(|(&address, _)| address).collect();
+                gone.extend(addresses.iter().filter_map(|address| counts.remove_entry(address)));
             }
         }
         let mut semaphores = Vec::new();
