@@ -452,7 +452,7 @@ impl Detector for Hb {
         if self.shadow.len() < CELLS_NEAR {
             return;
         }
-        self.shadow.touch(accesses);
+        self.shadow.touch(accesses, |_| 0);
     }
 
     fn finish(&mut self, _: &mut dyn RaceSink) {}

@@ -71,6 +71,12 @@ impl Cell {
         Self::tagged(SEVERAL, Moment { site: record, ..Moment::NONE })
     }
 
+    /// The number of the record that it names; of another record if it names none. Without a branch.
+    #[inline]
+    pub(crate) const fn record(self) -> u32 {
+        (self.0.site & (NUMBERS - 1)) * (self.0.site >> TAG == SEVERAL) as u32
+    }
+
     /// What it says.
     #[inline]
     pub(crate) const fn says(self) -> Says {

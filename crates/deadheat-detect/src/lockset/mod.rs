@@ -22,6 +22,7 @@ mod sets;
 mod sites;
 pub mod state;
 mod tally;
+mod ways;
 
 use deadheat_core::access::{Access, MemoryOrder, Via};
 use deadheat_core::event::{BlockKind, Event, Op};
@@ -481,7 +482,8 @@ impl Detector for Lockset {
     /// Fetches the cells into the processor's caches, where they would not be anyway.
     fn coming(&mut self, accesses: &[Plain]) {
         if self.shadow.len() >= CELLS_NEAR {
-            self.shadow.touch(accesses);
+            let records = &self.records;
+            self.shadow.touch(accesses, |cell| records.touch(cell.record()));
         }
     }
 

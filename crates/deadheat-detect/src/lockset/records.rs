@@ -4,14 +4,18 @@
 //! otherwise those that do get one of their own. Of the accesses since one thread alone used the bytes the last write
 //! and the last write of another thread are kept, and the same of reads; and how often they held which locks.
 //!
+//! Cost: records are met in no order, so each is two lines of the processor's caches and names no other memory where
+//! four ways of holding locks suffice, as they do for two threads that read and write under one lock.
+//!
 //! Invariant: `names` is the number of cells that name the record, or [`PINNED`] if nobody counts them.
 
 use deadheat_core::ids::ThreadId;
-use deadheat_core::race::{Guarded, LockSetId};
+use deadheat_core::race::LockSetId;
 
 use super::cell::{Cell, Moment, NUMBERS, Says};
 use super::state::{Step, Variable};
-use super::tally::{Told, count_way};
+use super::tally::Told;
+use super::ways::{Way, Ways};
 use crate::marks::Marks;
 use crate::shadow::Keeper;
 
@@ -19,37 +23,50 @@ use crate::shadow::Keeper;
 const PINNED: u32 = u32::MAX;
 /// The most ways of holding locks that are counted apart for one variable.
 const MOST_WAYS: usize = 64;
+/// So many of them a record counts itself.
+const OWN_WAYS: usize = 4;
 /// No such number.
 pub(crate) const NONE: u32 = u32::MAX;
 
+/// How many accesses held locks in a way.
+#[derive(Clone, Copy, Default, Debug)]
+struct Held {
+    way: Way,
+    times: u32,
+}
+
 /// A record.
 #[derive(Clone, Copy, Debug)]
+#[repr(C, align(64))]
 pub(crate) struct Record {
     /// The states.
     pub(crate) variable: Variable,
     names: u32,
-    /// The last write, and the last one of another thread.
-    writes: [Moment; 2],
-    /// The same of reads.
-    reads: [Moment; 2],
     /// How many accesses there were.
     accesses: u32,
-    /// The list of those that held locks.
-    holdings: u32,
+    /// The number of the list of those that held locks in further ways.
+    more: u32,
     /// How many ends had been seen when none of the users had ended.
     pub(crate) checked: u32,
     /// What was told of it.
     pub(crate) told: u32,
+    /// Those that held locks; first those that are used.
+    held: [Held; OWN_WAYS],
+    /// The last write, and the last one of another thread.
+    writes: [Moment; 2],
+    /// The same of reads.
+    reads: [Moment; 2],
 }
 
-const _: () = assert!(size_of::<Record>() == 96);
+const _: () = assert!(size_of::<Record>() == 128);
 
 impl Record {
     /// A record of cells, so many, that name it.
     pub(crate) fn new(variable: Variable, names: u32) -> Self {
         let none = [Moment::NONE; 2];
         let (writes, reads) = (none, none);
-        Self { variable, names, writes, reads, accesses: 0, holdings: NONE, checked: NONE, told: NONE }
+        let held = [Held::default(); OWN_WAYS];
+        Self { variable, names, accesses: 0, more: NONE, checked: NONE, told: NONE, held, writes, reads }
     }
 
     /// The accesses that are kept and may conflict with one.
@@ -74,8 +91,9 @@ impl Record {
 pub(crate) struct Records {
     records: Vec<Record>,
     free: Vec<u32>,
-    holdings: Vec<Vec<Guarded>>,
-    free_holdings: Vec<u32>,
+    more: Vec<Vec<Held>>,
+    free_more: Vec<u32>,
+    ways: Ways,
     /// The races, with what was counted.
     pub(crate) told: Told,
     made: usize,
@@ -117,19 +135,19 @@ impl Records {
         record.names = count;
         if record.told != NONE {
             // What was counted so far is told of the cells that stay.
-            (record.accesses, record.holdings) = (0, NONE);
-        } else if record.holdings != NONE {
-            let same = self.holdings[record.holdings as usize].clone();
-            record.holdings = self.new_holdings();
-            self.holdings[record.holdings as usize] = same;
+            (record.accesses, record.held, record.more) = (0, [Held::default(); OWN_WAYS], NONE);
+        } else if record.more != NONE {
+            let same = self.more[record.more as usize].clone();
+            record.more = self.new_list();
+            self.more[record.more as usize] = same;
         }
         self.add(record)
     }
 
-    fn new_holdings(&mut self) -> u32 {
-        self.free_holdings.pop().unwrap_or_else(|| {
-            self.holdings.push(Vec::new());
-            self.holdings.len() as u32 - 1
+    fn new_list(&mut self) -> u32 {
+        self.free_more.pop().unwrap_or_else(|| {
+            self.more.push(Vec::new());
+            self.more.len() as u32 - 1
         })
     }
 
@@ -138,26 +156,51 @@ impl Records {
     pub(crate) fn count(&mut self, number: u32, thread: ThreadId, step: Step) {
         let record = &mut self.records[number as usize];
         record.accesses = record.accesses.saturating_add(1);
-        if step.locks != LockSetId::default() {
-            self.count_held(number, thread, step);
+        if step.locks == LockSetId::default() {
+            return;
+        }
+        let way = self.ways.number(thread, step.locks, step.writes);
+        for held in &mut record.held {
+            if held.way == way || held.way == Way::NONE {
+                *held = Held { way, times: held.times.saturating_add(1) };
+                return;
+            }
+        }
+        self.count_further(number, way);
+    }
+
+    #[inline(never)]
+    fn count_further(&mut self, number: u32, way: Way) {
+        if self.records[number as usize].more == NONE {
+            self.records[number as usize].more = self.new_list();
+        }
+        let list = &mut self.more[self.records[number as usize].more as usize];
+        match list.iter().position(|held| held.way == way) {
+            Some(index) => {
+                list[index].times = list[index].times.saturating_add(1);
+                // Who accesses again is found sooner.
+                list.swap(index, index / 2);
+            }
+            None if list.len() < MOST_WAYS - OWN_WAYS => list.push(Held { way, times: 1 }),
+            None => {}
         }
     }
 
-    fn count_held(&mut self, number: u32, thread: ThreadId, Step { writes, locks, .. }: Step) {
-        if self.records[number as usize].holdings == NONE {
-            self.records[number as usize].holdings = self.new_holdings();
-        }
-        let list = &mut self.holdings[self.records[number as usize].holdings as usize];
-        count_way(list, Guarded { thread, locks, writes, count: 1 }, MOST_WAYS);
+    /// Fetches a record into the processor's caches.
+    #[inline]
+    pub(crate) fn touch(&self, number: u32) -> u64 {
+        self.records
+            .get(number as usize)
+            .map_or(0, |record| u64::from(record.names) ^ u64::from(record.writes[0].site))
     }
 
     /// Nothing names a record any more: what was counted of a race is kept.
     pub(crate) fn release(&mut self, number: u32) {
         self.settle(number);
-        let Record { holdings, .. } = self.records[number as usize];
-        if holdings != NONE {
-            self.holdings[holdings as usize].clear();
-            self.free_holdings.push(holdings);
+        let Record { more, .. } = self.records[number as usize];
+        if more != NONE {
+            self.more[more as usize].clear();
+            self.free_more.push(more);
         }
         self.records[number as usize].names = 0;
         self.free.push(number);
@@ -165,9 +208,11 @@ impl Records {
 
     /// Adds what was counted of a race to what is told of it.
     fn settle(&mut self, number: u32) {
-        let Record { accesses, holdings, told, .. } = self.records[number as usize];
+        let Record { accesses, held, more, told, .. } = self.records[number as usize];
         if told != NONE {
-            let list = if holdings == NONE { &[][..] } else { &self.holdings[holdings as usize] };
+            let more = if more == NONE { &[][..] } else { &self.more[more as usize] };
+            let used = held.iter().chain(more).filter(|held| held.way != Way::NONE);
+            let list = used.map(|held| self.ways.meaning(held.way, u64::from(held.times)));
             self.told.count(told, u64::from(accesses), list);
             self.records[number as usize].told = NONE;
         }
@@ -219,7 +264,8 @@ impl Records {
         /// Of a list that has any there are mostly so many.
         const WAYS: usize = 4;
         self.records.capacity() * size_of::<Record>()
-            + self.holdings.capacity() * (size_of::<Vec<Guarded>>() + WAYS * size_of::<Guarded>())
+            + self.more.capacity() * (size_of::<Vec<Held>>() + WAYS * size_of::<Held>())
+            + self.ways.memory()
             + self.told.memory()
     }
 }

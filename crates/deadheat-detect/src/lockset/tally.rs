@@ -49,10 +49,10 @@ impl Told {
     }
 
     /// So many more accesses to a variable of a race, and what those of them held that held a lock.
-    pub(crate) fn count(&mut self, number: u32, accesses: u64, list: &[Guarded]) {
+    pub(crate) fn count(&mut self, number: u32, accesses: u64, list: impl Iterator<Item = Guarded>) {
         let count = &mut self.races[number as usize];
         count.accesses += accesses;
-        list.iter().for_each(|way| count_way(&mut count.held, *way, MOST_WAYS));
+        list.for_each(|way| count_way(&mut count.held, way, MOST_WAYS));
     }
 
     /// Tells the counts.
@@ -69,7 +69,7 @@ impl Told {
 }
 
 /// Counts accesses in a list of at most so many ways.
-pub(crate) fn count_way(list: &mut Vec<Guarded>, new: Guarded, most: usize) {
+fn count_way(list: &mut Vec<Guarded>, new: Guarded, most: usize) {
     let way = |held: &Guarded| (held.thread, held.locks, held.writes);
     match list.iter().position(|held| way(held) == way(&new)) {
         Some(index) => {

@@ -182,10 +182,10 @@ impl<C: Past> Shadow<C> {
         turns
     }
 
-    /// Fetches the first cell of each access. First it finds where they are, then it asks for all of
-    /// them: a processor has many such questions under way at a time only if little stands between them.
-    /// What was found is near from now on.
-    pub(crate) fn touch(&mut self, accesses: &[Plain]) {
+    /// Fetches the first cell of each access, and what `beyond` loads of what it names. First it finds where they are,
+    /// then it asks for all of them: a processor has many such questions under way at a time only if little stands
+    /// between them. What was found is near from now on.
+    pub(crate) fn touch(&mut self, accesses: &[Plain], beyond: impl Fn(C) -> u64) {
         const AT_A_TIME: usize = 64;
         let mut cells = [0; AT_A_TIME];
         let mut line = usize::MAX;
@@ -199,9 +199,9 @@ impl<C: Past> Shadow<C> {
                 count += usize::from(beside != line);
                 line = beside;
             }
-            let sum = cells[..count]
-                .iter()
-                .fold(0, |sum: u64, &cell| sum ^ self.cells.get(cell).map_or(0, |&cell| cell.bits()));
+            let sum = cells[..count].iter().fold(0, |sum: u64, &cell| {
+                sum ^ self.cells.get(cell).map_or(0, |&cell| cell.bits() ^ beyond(cell))
+            });
             std::hint::black_box(sum);
         }
     }

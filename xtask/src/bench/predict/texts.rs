@@ -10,7 +10,7 @@ use super::super::measure::{Cost, Run};
 use super::super::recording::RACES;
 use super::super::statistic::Quartiles;
 use super::super::std_text::{generated, lines, rapid_words};
-use super::super::table::{Table, millions, spread};
+use super::super::table::{Table, mebibytes, millions, short, spread};
 use super::super::tools::root;
 use super::super::{Outcome, Stop};
 use super::{Bench, cpu, each, json_of, peak};
@@ -22,8 +22,8 @@ const KILLED: i32 = 128 + 9;
 enum Rapid {
     /// Nobody gave its command line.
     Absent,
-    /// It was over the bound.
-    Over,
+    /// It was over the bound; what it had used until then.
+    Over(Cost),
     /// Its runs.
     Ran(Vec<Cost>),
 }
@@ -72,7 +72,7 @@ impl Bench<'_> {
             if let Rapid::Ran(costs) = &mut rapid {
                 let cost = theirs.measure()?;
                 if cost.code == KILLED {
-                    rapid = Rapid::Over;
+                    rapid = Rapid::Over(cost);
                 } else {
                     costs.push(theirs.ended(cost, &[0])?);
                 }
@@ -101,10 +101,11 @@ impl Rapid {
     fn cells(&self, ours: &[Cost], bound: u64) -> [String; 3] {
         match self {
             Rapid::Absent => ["-".into(), "-".into(), "-".into()],
-            Rapid::Over => {
+            // Only the processor time that it got is compared, for the bound is on elapsed time.
+            Rapid::Over(cost) => {
                 let slowest = each(ours, |cost| cost.cpu).fold(0.0, f64::max);
-                let ratio = format!("over {:.0}, by elapsed time", bound as f64 / slowest);
-                [format!("over {bound} s elapsed"), "-".into(), ratio]
+                let time = format!("over {}, ended after {bound} s", short(cost.cpu));
+                [time, mebibytes(cost.peak), format!("over {}", short(cost.cpu / slowest))]
             }
             Rapid::Ran(costs) => {
                 let ratio = Quartiles::of_ratios(each(costs, |cost| cost.cpu), each(ours, |cost| cost.cpu));
@@ -116,7 +117,7 @@ impl Rapid {
     fn json(&self) -> Value {
         match self {
             Rapid::Absent => Value::Null,
-            Rapid::Over => json!("over its bound"),
+            Rapid::Over(cost) => json!({"over": json_of(&[*cost])}),
             Rapid::Ran(costs) => json_of(costs),
         }
     }
@@ -145,7 +146,7 @@ mod tests {
         let ours = [cost(0.25), cost(0.5)];
         let ran = Rapid::Ran(vec![cost(50.0)]).cells(&ours, 120);
         assert_eq!(ran, ["50.0 (50.0 to 50.0)", "2.00", "200 (200 to 200)"]);
-        let over = Rapid::Over.cells(&ours, 120);
-        assert_eq!(over, ["over 120 s elapsed", "-", "over 240, by elapsed time"]);
+        let over = Rapid::Over(cost(60.0)).cells(&ours, 120);
+        assert_eq!(over, ["over 60.0, ended after 120 s", "2.00", "over 120"]);
     }
 }
