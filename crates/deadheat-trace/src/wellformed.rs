@@ -378,8 +378,11 @@ mod tests {
         assert_eq!(found.len(), Doubt::ALL.len(), "{found:?}");
     }
 
-    /// The rules that are broken: how often, and by which event first.
-    fn broken(events: &[(u32, Op)]) -> Vec<(&'static str, u64, u64, Option<u64>, Option<u32>)> {
+    /// A broken rule: how often, and the first event, with its lock and its other thread.
+    type Broken = (&'static str, u64, u64, Option<u64>, Option<u32>);
+
+    /// The rules that are broken.
+    fn broken(events: &[(u32, Op)]) -> Vec<Broken> {
         let mut doubts = Doubts::default();
         for &(thread, op) in events {
             let (thread, place, stack) = (ThreadId(thread), PlaceId::UNKNOWN, StackId::EMPTY);
