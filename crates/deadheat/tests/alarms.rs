@@ -15,10 +15,10 @@ mod common;
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 
 use build::{Compiler, Optimisation};
+use common::public::{bytes, events, shared, traces};
 use common::{deadheat, folder, have};
 use deadheat_core::event::Event;
 use deadheat_core::race::{LockSets, Race, RaceSink};
@@ -27,7 +27,7 @@ use deadheat_detect::lockset::Lockset;
 use deadheat_detect::lockset::state::Rules;
 use deadheat_detect::reversal::Reversal;
 use deadheat_detect::{Detector, Options};
-use deadheat_trace::{ErrorKind, Trace};
+use deadheat_trace::Trace;
 use spec::Program;
 
 /// Without joins, with nothing but joins, and with all that the analysis has.
@@ -68,44 +68,6 @@ fn alarms(events: &[Event]) -> [BTreeSet<u64>; WAYS.len()] {
     WAYS.map(|(_, rules)| variables(Lockset::new(rules, Options::default()), events))
 }
 
-/// The traces below a folder, sorted, as their paths from there.
-fn traces(folder: &Path) -> Vec<String> {
-    let mut found = Vec::new();
-    for topic in fs::read_dir(folder).expect("the traces").flatten().filter(|entry| entry.path().is_dir()) {
-        for file in fs::read_dir(topic.path()).expect("the traces").flatten() {
-            let name = file.file_name().to_string_lossy().into_owned();
-            let plain = name.trim_end_matches(".zst");
-            if [".std", ".log", ".data"].iter().any(|kind| plain.ends_with(kind)) {
-                found.push(format!("{}/{name}", topic.file_name().to_string_lossy()));
-            }
-        }
-    }
-    found.sort();
-    found
-}
-
-/// The bytes of a file, which may be compressed; `None` if it is and there is no `zstd` program.
-fn bytes(file: &Path) -> Option<Vec<u8>> {
-    let packed = file.extension().is_some_and(|kind| kind == "zst");
-    if !packed {
-        return Some(fs::read(file).expect("a trace can be read"));
-    }
-    let output = Command::new("zstd").args(["-dcq".as_ref(), file.as_os_str()]).output().ok()?;
-    assert!(output.status.success(), "{}: {}", file.display(), String::from_utf8_lossy(&output.stderr));
-    Some(output.stdout)
-}
-
-/// The events of a trace; `None` if it is of a form that nobody here reads.
-fn events(name: &str, bytes: Vec<u8>) -> Option<Vec<Event>> {
-    let mut trace = match Trace::from_bytes(name, bytes, None) {
-        Err(error) if error.kind == ErrorKind::Foreign => return None,
-        trace => trace.unwrap_or_else(|error| panic!("{name}: {error}")),
-    };
-    let mut events = Vec::new();
-    trace.drive(|event| events.push(*event)).unwrap_or_else(|error| panic!("{name}: {error}"));
-    Some(events)
-}
-
 /// Fails unless the document has rows that begin like this.
 fn documented(rows: &[String]) {
     let document = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/csp-witness.md");
@@ -118,11 +80,7 @@ fn documented(rows: &[String]) {
 /// What races for sure is what happened unordered or comes with a reordering of the run: what `hb` or `sync-reversal` tells.
 #[test]
 fn public_traces() {
-    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
-    let shared = std::env::var_os("DEADHEAT_SHARED").map_or_else(beside, PathBuf::from).join("traces");
-    if !shared.is_dir() {
-        return println!("skipped: needs the shared traces");
-    }
+    let Some(shared) = shared() else { return };
     let mut rows = Vec::new();
     let mut sums = [0; 2 + 3 * WAYS.len()];
     for name in traces(&shared) {

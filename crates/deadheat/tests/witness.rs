@@ -4,9 +4,11 @@ mod common;
 
 use std::collections::HashMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use common::{deadheat, folder, have, ok, output, said, with};
+use common::facts::facts_as_std;
+use common::scenario::{read, record};
+use common::{deadheat, folder, have, ok, output, said};
 use deadheat_core::access::Mode;
 use deadheat_core::event::{Event, Op};
 use deadheat_core::ids::ThreadId;
@@ -111,42 +113,11 @@ fn is(act: &Act, event: &Event, tables: &Tables) -> bool {
     }
 }
 
-/// A fact of `spec/traces` as the text that other tools read, too; `None` if it has what that cannot say.
-fn as_std(fact: &str) -> Option<String> {
-    let rows = fact.lines().filter(|line| !line.starts_with('#') && !line.starts_with("expect"));
-    let mut rows = rows.filter(|row| !row.trim().is_empty());
-    let threads: Vec<&str> = rows.next()?.split('|').map(str::trim).collect();
-    let mut text = String::new();
-    for (number, row) in (1..).zip(rows) {
-        let mut cells = row.split('|').map(str::trim).enumerate();
-        let (thread, cell) = cells.find(|(_, cell)| !cell.is_empty())?;
-        let (op, on) = cell.strip_suffix(')')?.split_once('(')?;
-        let name = on.bytes().all(|byte| byte.is_ascii_alphanumeric());
-        let on = match op {
-            "fork" | "join" => format!("T{}", threads.iter().position(|name| *name == on)?),
-            "w" | "r" | "acq" | "rel" if name => on.to_owned(),
-            _ => return None,
-        };
-        text += &format!("T{thread}|{op}({on})|{number}\n");
-    }
-    Some(text)
-}
-
-fn facts(below: &Path, into: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(below).expect("the facts").flatten() {
-        let path = entry.path();
-        if path.is_dir() { facts(&path, into) } else { into.push(path) }
-    }
-}
-
 #[test]
 fn the_witnesses_of_small_traces_hold() {
     let folder = folder("witness", "facts");
-    let mut files = Vec::new();
-    facts(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../spec/traces"), &mut files);
     let (mut traces, mut races) = (0, 0);
-    for file in files {
-        let Some(text) = as_std(&fs::read_to_string(&file).expect("a fact")) else { continue };
+    for (_, text) in facts_as_std() {
         fs::write(folder.join("t.std"), text).expect("written");
         let (events, tables) = events(&folder.join("t.std"));
         traces += 1;
@@ -159,20 +130,6 @@ fn the_witnesses_of_small_traces_hold() {
     }
     println!("{races} races of {traces} traces");
     assert!(traces >= 25 && races >= 25, "{races} races of {traces} traces");
-}
-
-/// Builds a scenario, and records it in its order.
-fn record(name: &str, folder: &Path) {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../spec/programs/prediction").join(name);
-    for extension in ["c", "order"] {
-        let (from, to) = (source.with_extension(extension), folder.join(name).with_extension(extension));
-        fs::copy(from, to).expect("the scenario");
-    }
-    let mut build = with(("gcc", "g++"));
-    ok(build.args(["cc", "-O1", "-g", "-pthread", "-o", "p"]).arg(format!("{name}.c")), folder);
-    let mut record = deadheat();
-    record.args(["record", "-o", "t.dh", "--order-patience", "300s", "--order"]);
-    ok(record.arg(format!("{name}.order")).args(["--", "./p"]), folder);
 }
 
 /// The part of a text that tells the order, without what is drawn before it.
@@ -200,7 +157,8 @@ fn the_witnesses_of_programs_hold_and_are_told_as_columns() {
     let mut seen = HashMap::new();
     for name in PROGRAMS {
         let folder = folder("witness", name);
-        record(name, &folder);
+        let source = format!("../../spec/programs/prediction/{name}.c");
+        record(&read(&Path::new(env!("CARGO_MANIFEST_DIR")).join(source)), &folder);
         let (events, tables) = events(&folder.join("t.dh"));
         for by in PREDICTING {
             let races = predicted(&folder, "t.dh", by);

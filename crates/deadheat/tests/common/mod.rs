@@ -2,7 +2,9 @@
 //! check that goes the whole way from instrumentation to the report.
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
+pub(crate) mod facts;
 pub(crate) mod hunting;
+pub(crate) mod public;
 pub(crate) mod scenario;
 
 use std::fs;

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use super::{deadheat, ok, said, with};
+
 /// One access: its line and what it does.
 pub(crate) type Side = (u64, String);
 
@@ -72,6 +74,18 @@ pub(crate) fn read(source: &Path) -> Scenario {
         (analysis.to_owned(), numbers)
     });
     Scenario { told: told.collect(), name, source: source.to_owned(), races }
+}
+
+/// Builds a scenario with gcc, and records it in its order: `t.dh` in the folder.
+pub(crate) fn record(scenario: &Scenario, folder: &Path) {
+    let name = &scenario.name;
+    fs::copy(&scenario.source, folder.join(format!("{name}.c"))).expect("the scenario");
+    let mut build = with(("gcc", "g++"));
+    ok(build.args(["cc", "-O1", "-g", "-pthread", "-o", "p"]).arg(format!("{name}.c")), folder);
+    let mut record = deadheat();
+    record.args(["record", "-o", "t.dh", "--order-patience", "300s", "--order"]);
+    let recorded = ok(record.arg(scenario.order()).args(["--", "./p"]), folder);
+    assert!(!said(&recorded).contains("warning"), "the order was kept\n{}", said(&recorded));
 }
 
 /// The two accesses of a race of a report, as marks have them.
