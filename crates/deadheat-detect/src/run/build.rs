@@ -11,6 +11,11 @@ use super::object::{Object, Objects};
 use super::section::Sections;
 use super::{Keeps, Kept, Node, Number, Record, Run, Threads};
 
+/// Whether a wait may end by another signal than in the run.
+const fn any_will_do(kind: SyncKind) -> bool {
+    matches!(kind, SyncKind::Condition | SyncKind::ConditionAll | SyncKind::Semaphore)
+}
+
 /// Nobody wrote; nothing is known.
 const NONE: Number = Number::MAX;
 
@@ -281,9 +286,7 @@ impl Builder<'_> {
             }
             Op::Wait { object, kind, woken } => {
                 let saw = self.use_object(object, thread, number, needs).end_wait(thread, kind, woken);
-                let any = woken
-                    && matches!(kind, SyncKind::Condition | SyncKind::ConditionAll | SyncKind::Semaphore);
-                if any && !self.keeps.signals {
+                if woken && any_will_do(kind) && !self.keeps.signals {
                     self.signals.insert(number, saw);
                 } else {
                     needs.extend(saw);

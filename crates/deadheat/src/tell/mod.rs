@@ -7,6 +7,7 @@ pub(crate) mod collect;
 pub(crate) mod finding;
 mod found;
 mod illformed;
+mod limits;
 pub(crate) mod owner;
 pub(crate) mod resolve;
 mod suggest;
@@ -41,6 +42,7 @@ use deadheat_trace::{Ending, Tables, Trace, Visit};
 use crate::args::Common;
 use crate::exit::{Context, Exit, Failure};
 use collect::Collector;
+use limits::{forgotten, undecided, unwitnessed};
 use owner::Owners;
 use resolve::Resolver;
 use witness::Witnesses;
@@ -569,38 +571,6 @@ fn resolve(
     );
     summary.notes.extend(resolver.take_warnings());
     Report { run, races, findings, summary }
-}
-
-/// What an analysis could not tell for want of memory.
-fn forgotten(judged: &Judged<'_>) -> Option<String> {
-    let (name, events) = (judged.analysis.name, judged.found.forgotten());
-    (events > 0).then(|| {
-        format!(
-            "{name} had to forget the first {events} events of the run, as its memory was full: races of later ones with \
-             those are not told"
-        )
-    })
-}
-
-/// Pairs that an analysis could not decide for want of memory.
-fn undecided(judged: &Judged<'_>) -> Option<String> {
-    let (name, pairs) = (judged.analysis.name, judged.found.undecided());
-    let pairs = match pairs {
-        0 => return None,
-        1 => "1 pair".to_owned(),
-        many => format!("{many} pairs"),
-    };
-    Some(format!(
-        "{name} could not say of {pairs} of accesses whether they can race, as its memory was full: --memory-limit MIB \
-         gives it more"
-    ))
-}
-
-/// Races whose witness was not kept for want of memory.
-fn unwitnessed(judged: &Judged<'_>) -> Option<String> {
-    let (name, races) = (judged.analysis.name, judged.found.unwitnessed());
-    (races > 0)
-        .then(|| format!("{name} has witnesses that are too long to be kept: {races} races are told without"))
 }
 
 /// The run that a trace tells of, judged by the analyses `by`.
