@@ -19,7 +19,8 @@ pub(super) struct Line {
 }
 
 /// The acceptance lists by name.
-pub(super) const LISTS: &[(&str, &[Line])] = &[("watch", WATCH), ("hunt", HUNT), ("online", ONLINE)];
+pub(super) const LISTS: &[(&str, &[Line])] =
+    &[("watch", WATCH), ("hunt", HUNT), ("online", ONLINE), ("predict", PREDICT)];
 
 /// What tells how tests went.
 const RESULTS: &[&str] = &["     Running ", "   Doc-tests ", "test result", "skipped"];
@@ -339,6 +340,78 @@ const ONLINE: &[Line] = &[
               share 99 'silence: silent' 'silence: FALSE race' 'silence: other report/failure' && \
               share 80 'other kind: ok' 'other kind: WRONG'",
         prints: &["at least 99 %", "at least 80 %"],
+        ..PLAIN
+    },
+];
+
+const PREDICT: &[Line] = &[
+    Line {
+        name: "scenarios",
+        says: "All marked races of the 20 scenarios of spec/programs/prediction are told by csp from one recorded run each, no pair that is \
+               not marked, and each witness is accepted; beside the other analyses, Helgrind and ThreadSanitizer.",
+        run: "cargo test --release -p deadheat --test prediction && cargo xtask bench scenarios",
+        prints: &["test result: ok", "| `csp` |"],
+        keeps: &["     Running ", "test result", "skipped", "| "],
+        ..PLAIN
+    },
+    Line {
+        name: "nominated",
+        says: "Hunts prove the races of the scenarios within 2 re-runs, and one that the conflicts of the watched run do not show in 10.",
+        run: "cargo test --release -p deadheat --test nominated",
+        prints: &["test result: ok"],
+        keeps: RESULTS,
+        ..PLAIN
+    },
+    Line {
+        name: "oracle",
+        says: "What is promised to be sound is among all correct reorderings, and what is promised to be complete is all of them: on all \
+               small traces of each sort of synchronisation, and on 100 000 random ones.",
+        run: "DEADHEAT_ACCEPT=full cargo test --release -p deadheat-detect --test small --test reorder --test reversal \
+              --test prediction --test csp --test shorten -- --nocapture",
+        prints: &["test result: ok", "of 81920 traces looked at", "100000 traces"],
+        keeps: &["     Running ", "test result", "test orders_of", " traces"],
+        seed: Some("fixed, in the tests' sources"),
+        ..PLAIN
+    },
+    Line {
+        name: "misused",
+        says: "Ill-formed traces: no analysis ends early, and every witness that it tells is accepted.",
+        run: "DEADHEAT_ACCEPT=full cargo test --release -p deadheat-detect --test misused -- --nocapture",
+        prints: &["test result: ok"],
+        seed: Some("fixed, in the test's source"),
+        ..PLAIN
+    },
+    Line {
+        name: "models",
+        says: "Models that `deadheat model` writes are read back, `csp check` says of each what the analysis does, and another front end \
+               takes them if DEADHEAT_CSPM holds its command line.",
+        run: "cargo test --release -p deadheat-csp --test front_end -- --nocapture && \
+              cargo test --release -p deadheat --test models -- --nocapture --test-threads 1",
+        prints: &["test result: ok"],
+        ..PLAIN
+    },
+    Line {
+        name: "traces",
+        says: "The races of the public traces, by analysis, are those of docs/traces.md and of the known results.",
+        run: "cargo test --release -p deadheat-detect --test rapid",
+        prints: &["test result: ok"],
+        keeps: RESULTS,
+        ..PLAIN
+    },
+    Line {
+        name: "claims",
+        says: "What the papers claim, beside what was measured: states, windows, control flow, joins.",
+        run: "DEADHEAT_ACCEPT=full cargo test --release -p deadheat --test claims --test alarms -- --nocapture && \
+              cargo test --release -p deadheat-detect --test rapid control_flow -- --nocapture",
+        prints: &["test result: ok"],
+        ..PLAIN
+    },
+    Line {
+        name: "speed",
+        says: "How fast predictions are made; beside RAPID's if DEADHEAT_RAPID_SYNCP and DEADHEAT_RAPID_OSR hold its command lines.",
+        run: "cargo xtask bench predict --generator $DEADHEAT_SHARED/traces/gen_std.py \
+              ${DEADHEAT_RAPID_SYNCP:+--rapid-syncp \"$DEADHEAT_RAPID_SYNCP\"} ${DEADHEAT_RAPID_OSR:+--rapid-osr \"$DEADHEAT_RAPID_OSR\"}",
+        prints: &["sync-preserving"],
         ..PLAIN
     },
 ];
