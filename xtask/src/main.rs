@@ -13,7 +13,11 @@ use std::process::ExitCode;
 type Chore = (&'static str, &'static str, fn(&[OsString]) -> ExitCode);
 
 const CHORES: &[Chore] = &[
-    ("accept", "run acceptance lines at full count: watch, hunt, online or predict [--list] [LINE…]", accept::run),
+    (
+        "accept",
+        "run acceptance lines at full count: watch, hunt, online or predict [--list] [LINE…]",
+        accept::run,
+    ),
     (
         "bench",
         "measure against native runs, TSan, RAPID and other ways: kernels, real, micro, gate, hunt, scenarios, std",

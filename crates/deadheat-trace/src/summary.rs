@@ -1,5 +1,7 @@
 //! What a trace says of itself, and what was read of it.
 
+use crate::wellformed::First;
+
 /// The formats that [`crate::Trace::open`] reads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Format {
@@ -107,6 +109,8 @@ pub struct Dirt {
     pub reentrant_releases: u64,
     /// Releases of a lock that the thread did not hold; left out.
     pub releases_not_held: u64,
+    /// The first of them; its event is the one that it would have been.
+    pub first_release_not_held: Option<First>,
     /// Acquires of a lock that another thread held; believed.
     pub acquires_of_held: u64,
     /// Locks still held at the end.

@@ -203,17 +203,17 @@ fn what_was_read_before_a_fault_is_told() {
 const ILL_FORMED: [(&str, &str, &str); 3] = [
     (
         "T0|fork(T1)|1\nT0|acq(l)|2\nT0|w(x)|3\nT1|rel(l)|4\nT1|rel(l)|5\nT0|rel(l)|6\n",
-        "release-not-held is broken 3 times, first by event 4: `T1` gives back `l`, which `T0` holds at line 4.",
+        "release-not-held is broken 2 times, first by event 4: `main/1` gives back `l`, which `main` holds at line 4.",
         "release-not-held",
     ),
     (
         "T0|fork(T1)|1\nT0|acq(l)|2\nT1|acq(l)|3\nT1|w(x)|4\nT1|rel(l)|5\nT0|rel(l)|6\n",
-        "acquire-held is broken by event 3: `T1` takes `l`, which `T0` holds at line 3.",
+        "acquire-held is broken by event 3: `main/1` takes `l`, which `main` holds at line 3.",
         "acquire-held",
     ),
     (
         "T0|w(x)|1\nT1|w(x)|2\nT0|fork(T1)|3\nT1|w(x)|4\n",
-        "late-fork is broken by event 3: `T0` creates `T1`, which was there before at line 3.",
+        "late-fork is broken by event 3: `main` creates `?1`, which was there before at line 3.",
         "late-fork",
     ),
 ];

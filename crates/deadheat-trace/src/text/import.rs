@@ -15,6 +15,7 @@ use deadheat_core::wire::LOCK_BASE;
 use crate::summary::{Dirt, Summary};
 use crate::tables::{Interner, Names, Short, Tables};
 use crate::visit::Visit;
+use crate::wellformed::First;
 
 /// Thread names `T0` to this are found without a search.
 const DIRECT: usize = 1 << 12;
@@ -184,7 +185,7 @@ impl<'a> Import<'a> {
         let row = self.tables.threads.see(thread);
         match op {
             Op::Acquire { lock, .. } => self.acquire(thread, lock),
-            Op::Release { lock, .. } => self.release(thread, lock),
+            Op::Release { lock, .. } => self.release(thread, place, lock),
             Op::Fork { child } => {
                 self.tables.threads.fork(thread, child, (place, StackId::EMPTY));
                 true
@@ -214,9 +215,13 @@ impl<'a> Import<'a> {
         true
     }
 
-    fn release(&mut self, thread: ThreadId, lock: u64) -> bool {
+    fn release(&mut self, thread: ThreadId, place: PlaceId, lock: u64) -> bool {
+        let event = self.events + 1;
         let holders = self.holders(lock);
         let Some(at) = holders.iter().position(|(holder, _)| *holder == thread) else {
+            let other = holders.first().map(|&(holder, _)| holder);
+            let first = First { event, thread, place, stack: StackId::EMPTY, lock: Some(lock), other };
+            self.dirt.first_release_not_held.get_or_insert(first);
             self.dirt.releases_not_held += 1;
             return false;
         };

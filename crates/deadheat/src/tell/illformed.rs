@@ -9,6 +9,8 @@ use super::Judged;
 use super::collect::Held;
 use super::resolve::Resolver;
 
+const RELEASE: &str = "release-not-held";
+
 /// What to tell of a trace's events, if they break a rule.
 pub(super) fn tell(
     trace: &Trace,
@@ -18,6 +20,11 @@ pub(super) fn tell(
 ) -> Option<IllFormed> {
     let mut broken: Vec<Broken> =
         doubts.broken().map(|(rule, _, count, first)| self::broken(rule, count, &first, resolver)).collect();
+    // Texts of other tools are mended as they are read.
+    let dirt = trace.summary().dirt;
+    if let Some(first) = dirt.first_release_not_held {
+        broken.push(self::broken(RELEASE, dirt.releases_not_held, &first, resolver));
+    }
     if broken.is_empty() {
         return None;
     }
@@ -44,7 +51,7 @@ fn message(rule: &str, thread: &str, lock: Option<&str>, other: Option<&str>) ->
     let somebody = other.as_deref().unwrap_or("nobody");
     match rule {
         "acquire-held" => format!("`{thread}` takes `{lock}`, which {somebody} holds"),
-        "release-not-held" => format!("`{thread}` gives back `{lock}`, which {somebody} holds"),
+        RELEASE => format!("`{thread}` gives back `{lock}`, which {somebody} holds"),
         "late-fork" => format!("`{thread}` creates {somebody}, which was there before"),
         "event-before-begin" => format!("`{thread}` begins behind its first event"),
         "event-after-end" => format!("`{thread}` goes on behind its end"),
