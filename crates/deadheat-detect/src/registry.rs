@@ -54,9 +54,9 @@ pub struct Analysis {
     pub new: fn(Options) -> Box<dyn Detector>,
 }
 
-/// Of an analysis that leaves out what is not well formed.
-const LEAVES_OUT: &str = "No order is told that has an acquire of a lock that another thread holds, a release or a making for another \
-    holder, an event behind a late creation, or what its thread did behind any of these; the rest is judged.";
+/// Of an analysis that takes events as they come.
+const AS_WRITTEN: &str = "Locks, creations and joins are taken as they are written, so an order that is told may be one in which a lock \
+    has two holders or a thread acts before its creation.";
 
 /// Of an analysis that plays each order.
 const PLAYS: &str = "An order is told only if locks exclude in it, where a release by who does not hold the lock ends the section \
@@ -86,7 +86,7 @@ pub const ANALYSES: &[Analysis] = &[
         promise: "Each pair that is told comes with a reordering of the run up to both accesses in which locks exclude, \
                   each read sees its write, and all else that a thread waited for is there. In runs of plain accesses, locks, forks and joins a race \
                   is told for each access that has one with an earlier access in an order that keeps the order of sections on each lock.",
-        ill_formed: LEAVES_OUT,
+        ill_formed: AS_WRITTEN,
         evidence: Evidence::Predicted,
         new: |options| Box::new(SyncPreserving::new(options)),
     },
@@ -118,7 +118,7 @@ pub const ANALYSES: &[Analysis] = &[
         promise: "Each pair that is told comes with a beginning of the run in which both accesses are next. In runs of plain \
                   accesses, locks, forks and joins a race is told for each access that conflicts with an earlier one of the run and is ordered after it neither by \
                   happens-before nor by the writes that reads saw before.",
-        ill_formed: LEAVES_OUT,
+        ill_formed: AS_WRITTEN,
         evidence: Evidence::Predicted,
         new: |options| Box::new(Shb::new(options)),
     },

@@ -30,7 +30,6 @@ use crate::clock::blocks::{Blocks, Locks, owned};
 use crate::clock::bytes::Bytes;
 use crate::clock::limit::Limit;
 use crate::clock::links::Links;
-use crate::clock::misuse::Misuse;
 use crate::clock::order::Order;
 use crate::clock::past::{Moment, Now, Past};
 use crate::clock::sites::{Site, Sites};
@@ -51,7 +50,6 @@ pub struct Shb {
     bytes: Bytes<History>,
     sites: Sites,
     links: Links,
-    misuse: Misuse,
     told: FxHashSet<(Sort, Sort)>,
     partners: Vec<(Member, u64)>,
     cells: Vec<u32>,
@@ -103,7 +101,6 @@ impl Shb {
             bytes: Bytes::default(),
             sites: Sites::default(),
             links: Links::default(),
-            misuse: Misuse::default(),
             told: FxHashSet::default(),
             partners: Vec::new(),
             cells: Vec::new(),
@@ -226,12 +223,6 @@ impl Shb {
             upto.join_slice(self.past.knew(before).1);
             upto.set(before.slot, before.number.max(upto.get(before.slot)));
             upto.join_slice(&self.floor);
-            if self.misuse.is_in(upto.as_slice())
-                || self.misuse.is_behind(now.at.slot, now.at.number)
-                || self.misuse.is_behind(member.at.slot, member.at.number)
-            {
-                continue;
-            }
             self.past.counts(upto.as_slice(), &mut self.done);
             let witness = Witness { done: &self.done, ..Witness::default() };
             sink.predicted(&race, &witness, &Locks { locks: &self.order.locks, blocks: &self.blocks });
@@ -381,7 +372,6 @@ impl Shb {
 impl Detector for Shb {
     fn step(&mut self, event: &Event, sink: &mut dyn RaceSink) {
         let now = self.past.enter(&mut self.order.threads, event.thread);
-        self.misuse.step(&self.order.threads, now, &event.op);
         let object = self.links.touch(&mut self.order, &self.past, now, &event.op);
         if let Some(born) = object.and_then(|object| self.bytes.at(object)).map(|history| history.born) {
             self.past.teach(&mut self.order.threads.row_mut(now.row).clock, born);

@@ -1,5 +1,6 @@
 //! Traces that no run can have: locks given back by strangers, taken while others hold them, threads created late and joined
-//! early. No analysis panics on them, and every predicted race comes with a witness that the checker accepts.
+//! early. No analysis panics on them, and every predicted race comes with a witness that the checker accepts, but for the
+//! analyses that take such events as they are written.
 
 mod support;
 
@@ -16,6 +17,9 @@ use deadheat_detect::{Options, registry};
 use support::generate::Generator;
 use support::random::Random;
 use support::{full, short};
+
+/// These say in the registry that an order of theirs may then be none.
+const AS_WRITTEN: [&str; 2] = ["shb", "sync-preserving"];
 
 /// Counts what it is told, and checks the witnesses.
 struct Checking<'a> {
@@ -57,7 +61,7 @@ impl Tally {
         let run = Run::new(events);
         for analysis in registry::all() {
             for (all_pairs, memory_limit) in [(false, None), (true, Some(4_000))] {
-                let checks = analysis.evidence == Evidence::Predicted;
+                let checks = analysis.evidence == Evidence::Predicted && !AS_WRITTEN.contains(&analysis.name);
                 let mut sink = Checking { run: &run, told: 0, witnesses: 0, checks };
                 let looked = catch_unwind(AssertUnwindSafe(|| {
                     let mut detector =

@@ -229,7 +229,7 @@ fn a_trace_that_no_run_can_have_is_told() {
         assert!(warning.starts_with("deadheat: warning: the trace is not well formed: "), "{warning}");
         assert!(warning.contains(words), "{warning}");
         assert!(
-            warning.contains(" hb: A release") && warning.contains(" sync-preserving: No order"),
+            warning.contains(" hb: A release") && warning.contains(" sync-preserving: Locks, creations"),
             "{warning}"
         );
         // The summary has it in parts; with another form than text it is told on standard error all the same.

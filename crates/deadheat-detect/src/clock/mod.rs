@@ -8,7 +8,6 @@ pub mod condition;
 pub mod limit;
 pub mod links;
 pub mod lockset;
-pub mod misuse;
 pub mod objects;
 pub mod order;
 pub mod past;

@@ -40,7 +40,6 @@ use crate::clock::bytes::Bytes;
 use crate::clock::limit::Limit;
 use crate::clock::links::Links;
 use crate::clock::lockset::Released;
-use crate::clock::misuse::Misuse;
 use crate::clock::order::Order;
 use crate::clock::past::{Moment, Now, Past};
 use crate::clock::sites::{Site, Sites};
@@ -48,7 +47,7 @@ use crate::detector::Detector;
 use crate::registry::Options;
 use closure::Closures;
 use history::{Entry, History};
-use judge::{Findings, Judge, Partner};
+use judge::{Findings, Judge};
 
 /// The analysis for sync-preserving races.
 #[derive(Debug)]
@@ -61,7 +60,6 @@ pub struct SyncPreserving {
     sites: Sites,
     closures: Closures,
     links: Links,
-    misuse: Misuse,
     /// For each slot the number of its last acquire or lesson.
     entered: Vec<u32>,
     /// About how many bytes the accesses take that are remembered.
@@ -87,7 +85,6 @@ impl SyncPreserving {
             sites: Sites::default(),
             closures: Closures::default(),
             links: Links::default(),
-            misuse: Misuse::default(),
             entered: Vec::new(),
             heap: 0,
             limit: Limit::new(options.memory_limit),
@@ -121,7 +118,7 @@ impl SyncPreserving {
         let site = Site::of(event, access, self.order.threads.row(now.row).locks);
         self.judge(now, access, (&cells, site));
         if self.findings.raced {
-            self.tell(now, access, site, sink);
+            self.tell(access, site, sink);
         }
         let entered = self.entered(now);
         let mut learned = false;
@@ -177,10 +174,10 @@ impl SyncPreserving {
     }
 
     #[cold]
-    fn tell(&mut self, now: Now, access: &Access, site: Site, sink: &mut dyn RaceSink) {
+    fn tell(&mut self, access: &Access, site: Site, sink: &mut dyn RaceSink) {
         let later = Side { access: *access, ..site.side(access.address) };
         for partner in &self.findings.partners {
-            if self.blocks.is_benign(partner.address) || self.is_misused(now, partner) {
+            if self.blocks.is_benign(partner.address) {
                 continue;
             }
             let earlier = self.sites.get(partner.entry.site).side(partner.entry.address);
@@ -190,13 +187,6 @@ impl SyncPreserving {
             let witness = Witness { done: &self.done, ..Witness::default() };
             sink.predicted(&race, &witness, &Locks { locks: &self.order.locks, blocks: &self.blocks });
         }
-    }
-
-    /// Whether a race needs what no run can have.
-    fn is_misused(&self, now: Now, partner: &Partner) -> bool {
-        self.misuse.is_behind(now.at.slot, now.at.number)
-            || self.misuse.is_behind(partner.slot, partner.entry.number)
-            || self.misuse.is_in(&partner.done)
     }
 
     fn entered(&self, now: Now) -> u32 {
@@ -358,12 +348,10 @@ impl Detector for SyncPreserving {
             self.enters(Now { at: Moment { number: now.at.number - 1, ..now.at }, ..now });
         }
         if let Op::Access(access) = event.op {
-            self.misuse.acts(now);
             if access.size > 0 {
                 self.access(now, event, &access, sink);
             }
         } else {
-            self.misuse.step(&self.order.threads, now, &event.op);
             self.touch(now, &event.op);
             self.other(now, event, sink);
             self.learned(now);
