@@ -4,7 +4,8 @@
 //! | --- | --- |
 //! | [`event`], [`term`] | interned events; process terms, shared |
 //! | [`semantics`] | what a term does next: the structural operational semantics |
-//! | `lts`, `compile`, `machine` | small processes unfolded; operators as rules; the product with packed states |
+//! | `lts`, `compile` | small processes unfolded; operators as rules over them |
+//! | `follow`, `pack`, `machine` | what need not be stored; packed states; the product that makes successors |
 //! | `normal`, `visited`, `path`, [`refine`] | `S [T= I` by breadth-first search; the shortest counterexample |
 //! | [`cspm`] | the language in which models are written: text in, text out, meaning |
 //!
@@ -17,9 +18,11 @@
 mod compile;
 pub mod cspm;
 pub mod event;
+mod follow;
 mod lts;
 mod machine;
 mod normal;
+mod pack;
 mod path;
 pub mod refine;
 pub mod semantics;
@@ -28,7 +31,7 @@ mod visited;
 
 pub use compile::Stage;
 pub use event::{Action, Event, Events, Seen};
-pub use machine::MAX_BITS;
-pub use refine::{Counterexample, Limits, Outcome, Verdict, traces};
+pub use pack::MAX_BITS;
+pub use refine::{Counterexample, Limits, Outcome, Product, Verdict, traces};
 pub use semantics::Error;
 pub use term::{Process, Renaming, Set, Term, Terms};

@@ -15,7 +15,7 @@ const BYTES_A_STATE: usize = 256;
 
 /// How many states of leaves a bound on memory allows.
 pub(crate) fn most_states(memory: usize) -> usize {
-    (memory / BYTES_A_STATE).clamp(1, crate::machine::MAX_LOCAL_STATES)
+    (memory / BYTES_A_STATE).clamp(1, crate::pack::MAX_LOCAL_STATES)
 }
 
 /// One move: from a state, by a label, to a state.
@@ -67,4 +67,44 @@ pub(crate) fn unfold(terms: &mut Terms, root: Term, most: usize) -> Result<(Lts,
         at += 1;
     }
     Ok((Lts::new(states.len() as u32, moves), actions))
+}
+
+/// The moves of a system by label.
+#[derive(Debug)]
+pub(crate) struct Labels {
+    /// Indices of moves, sorted by label, then by state.
+    order: Vec<u32>,
+    /// Where a label's moves start in `order`; one more than there are labels.
+    starts: Vec<u32>,
+}
+
+impl Labels {
+    /// Sorts a system's moves.
+    pub(crate) fn new(lts: &Lts) -> Labels {
+        let mut order: Vec<u32> = (0..lts.moves.len() as u32).collect();
+        order.sort_by_key(|&index| lts.moves[index as usize].label);
+        let labels = order.last().map_or(0, |&last| lts.moves[last as usize].label + 1);
+        let before = |label| order.partition_point(|&index| lts.moves[index as usize].label < label) as u32;
+        let starts = (0..=labels).map(before).collect();
+        Labels { order, starts }
+    }
+
+    /// Which indices a label's moves have.
+    pub(crate) fn range(&self, label: u32) -> std::ops::Range<usize> {
+        let at = label as usize;
+        if at + 1 >= self.starts.len() {
+            return 0..0;
+        }
+        self.starts[at] as usize..self.starts[at + 1] as usize
+    }
+
+    /// The move of an index.
+    pub(crate) fn nth(&self, lts: &Lts, index: usize) -> Move {
+        lts.moves[self.order[index] as usize]
+    }
+
+    /// A label's moves, by state.
+    pub(crate) fn moves<'a>(&'a self, lts: &'a Lts, label: u32) -> impl Iterator<Item = Move> + 'a {
+        self.range(label).map(|index| self.nth(lts, index))
+    }
 }

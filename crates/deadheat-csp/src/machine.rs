@@ -1,23 +1,21 @@
 //! The product machine: a network whose states are packed into a few words.
 //!
-//! A component takes as many bits as its number of states needs, and lies within one word. The successors of a
-//! state cost as much as there are rules that can happen, nearly: each rule has a *leader*, the one of its
+//! A component takes as many bits as its number of states needs, and lies within one word. Components that follow from
+//! the others ([`crate::follow`]) are not stored: their states are summed up for each state that is expanded.
+//!
+//! The successors of a state cost as much as there are rules that can happen, nearly: each rule has a *leader*, the one of its
 //! components that offers the rule's label in the smallest part of its states (of `lock.t.m` the thread, not the mutex);
-//! a leader's state lists the rules that it then leads, and for each of them the others are asked by one look into a
-//! row of their targets.
+//! a leader's state lists the rules that it then leads. What the other components have to agree to, and what the rule makes of
+//! them, is one [`Op`] for each word of the state, so that a word is looked at once whatever is in it; a component with many
+//! moves of one label has a row of targets instead.
 //!
 //! Simple model: [`crate::semantics`]; `tests/product.rs` holds the two together.
 
 use crate::compile::{Network, Rule};
 use crate::event::{Action, Seen};
-use crate::lts::{Lts, Move};
-
-/// A product's state has at most so many bits.
-pub const MAX_BITS: usize = 64 * MAX_WORDS;
-/// The same in words.
-pub(crate) const MAX_WORDS: usize = 64;
-/// A component has at most so many states.
-pub(crate) const MAX_LOCAL_STATES: usize = 1 << 30;
+use crate::follow::Plan;
+use crate::lts::Move;
+use crate::pack::{Field, State};
 
 /// In a row: no move from this state.
 const NONE: u32 = u32::MAX;
@@ -25,66 +23,49 @@ const NONE: u32 = u32::MAX;
 const MANY: u32 = 1 << 31;
 /// The number of a τ where actions that are seen are numbered.
 pub(crate) const TAU: u32 = u32::MAX;
+/// A component with more moves of a label than this gets a row of them.
+const FEW_MOVES: usize = 4;
+/// The moves of a rule's components are combined up to so many ways; the rest get rows.
+const FEW_WAYS: usize = 8;
+/// So many words of sums are added at a time.
+const LANES: usize = 4;
 
-const _: () = assert!(MAX_LOCAL_STATES <= MANY as usize);
+const _: () = assert!(crate::pack::MAX_LOCAL_STATES <= MANY as usize);
 
-/// A packed state.
-pub(crate) type State<const W: usize> = [u64; W];
+/// Where a component's state is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Place {
+    /// In the packed state.
+    Stored(Field),
+    /// In the sum that [`Machine::sum`] makes.
+    Follows(Field),
+}
 
-/// Where in a packed state a component is.
-#[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct Field {
-    word: u32,
-    shift: u32,
+/// What a rule asks of a word of the state, and what it makes of it.
+#[derive(Clone, Copy, Debug)]
+struct Op {
+    /// These bits have to be as in `value`.
     mask: u64,
+    value: u64,
+    /// Only these bits are kept, and then some of them changed.
+    keep: u64,
+    flip: u64,
 }
 
-impl Field {
-    /// The component's state.
-    pub(crate) fn get<const W: usize>(self, state: &State<W>) -> u32 {
-        ((state[self.index::<W>()] >> self.shift) & self.mask) as u32
-    }
-
-    /// Changes the component's state from one to another.
-    pub(crate) fn change<const W: usize>(self, state: &mut State<W>, from: u32, to: u32) {
-        state[self.index::<W>()] ^= u64::from(from ^ to) << self.shift;
-    }
-
-    fn index<const W: usize>(self) -> usize {
-        if W == 1 { 0 } else { self.word as usize }
-    }
+impl Op {
+    /// Asks nothing and changes nothing.
+    const NOTHING: Op = Op { mask: 0, value: 0, keep: u64::MAX, flip: 0 };
 }
 
-/// Where everything is.
-pub(crate) struct Layout {
-    /// Of each count of states that was asked for, in that order.
-    pub(crate) fields: Vec<Field>,
-    /// The words needed, at least 1.
-    pub(crate) words: usize,
-    /// The bits needed.
-    pub(crate) bits: usize,
+/// What a rule asks of a word of the sums: these bits are as in `value`.
+#[derive(Clone, Copy, Debug)]
+struct Guard {
+    word: u32,
+    mask: u64,
+    value: u64,
 }
 
-/// Places one field for each count of states, the first word with room for it.
-pub(crate) fn layout(counts: impl IntoIterator<Item = usize>) -> Layout {
-    let mut used: Vec<u32> = vec![0];
-    let (mut fields, mut bits) = (Vec::new(), 0);
-    for count in counts {
-        let width = usize::BITS - count.saturating_sub(1).leading_zeros();
-        bits += width as usize;
-        let word = used.iter().position(|&used| used + width <= u64::BITS).unwrap_or_else(|| {
-            used.push(0);
-            used.len() - 1
-        });
-        // A field without bits stands at shift 0, where its mask of nothing gives 0.
-        let shift = if width == 0 { 0 } else { used[word] };
-        fields.push(Field { word: word as u32, shift, mask: (1u64 << width) - 1 });
-        used[word] += width;
-    }
-    Layout { fields, words: used.len(), bits }
-}
-
-/// A component that has to agree with a rule's leader.
+/// A component with many moves of a rule's label.
 #[derive(Clone, Copy, Debug)]
 struct Part {
     field: Field,
@@ -95,14 +76,21 @@ struct Part {
     length: u32,
 }
 
-/// A rule that a leader's state leads.
+/// A rule that a leader's state leads, in one of the ways that its other components allow.
 #[derive(Clone, Copy, Debug)]
-struct Entry {
+struct Entry<const W: usize> {
+    /// For each word of the state; the leader is not asked again.
+    ops: [Op; W],
+    /// The first guard; if there is none, one that asks nothing.
+    guard: Guard,
     rule: u32,
-    /// The leader's state afterwards.
-    to: u32,
-    parts: (u32, u32),
     seen: u32,
+    /// The further guards.
+    guards: (u32, u32),
+    /// Of those that follow.
+    asked: (u32, u32),
+    /// Of those that are stored.
+    parts: (u32, u32),
 }
 
 /// A component that leads rules.
@@ -113,7 +101,20 @@ struct Leader {
     base: u32,
 }
 
-/// What a state can do next, as [`Machine::successors`] tells it.
+/// What a rule takes in the machine, in bytes, roughly, where states have so many words.
+pub(crate) fn bytes_a_rule(words: usize) -> usize {
+    words * size_of::<Op>() + size_of::<Entry<0>>()
+}
+
+/// What a component contributes to the components that follow.
+#[derive(Clone, Copy, Debug)]
+struct Summand {
+    field: Field,
+    /// What its state `s` contributes is in `Machine::sums` from `row + s` times the width of a sum.
+    row: u32,
+}
+
+/// What a state can do next.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Successor<const W: usize> {
     /// The rule's number in the network.
@@ -126,62 +127,128 @@ pub(crate) struct Successor<const W: usize> {
 /// The machine.
 #[derive(Debug)]
 pub(crate) struct Machine<const W: usize> {
-    fields: Vec<Field>,
+    places: Vec<Place>,
     leaders: Vec<Leader>,
+    /// Of each leader the rules that may lead to a state of it: (state, rule), sorted.
+    ends: Vec<Vec<(u32, u32)>>,
     starts: Vec<u32>,
-    entries: Vec<Entry>,
+    entries: Vec<Entry<W>>,
+    guards: Vec<Guard>,
     parts: Vec<Part>,
     rows: Vec<u32>,
     several: Vec<Vec<u32>>,
+    summands: Vec<Summand>,
+    sums: Vec<[u64; LANES]>,
+    /// In each word of a sum the bits that count; its length is the width of a sum.
+    masks: Vec<[u64; LANES]>,
     /// What is seen, by its number.
     seen: Vec<Seen>,
     actions: Vec<Action>,
 }
 
 impl<const W: usize> Machine<W> {
-    /// Builds the machine of a network whose components lie in these fields.
-    pub(crate) fn new(net: &Network, fields: &[Field]) -> Machine<W> {
+    /// Builds the machine of a network whose stored components lie in these fields, in their order.
+    pub(crate) fn new(net: &Network, plan: &Plan, fields: &[Field]) -> Machine<W> {
+        let mut stored = fields.iter();
+        let places = plan.follows.iter().zip(&plan.fields).map(|(&follows, &field)| match follows {
+            true => Place::Follows(field),
+            false => Place::Stored(stored.next().copied().unwrap_or_default()),
+        });
         let mut machine = Machine {
-            fields: fields.to_vec(),
+            places: places.collect(),
             leaders: Vec::new(),
+            ends: Vec::new(),
             starts: Vec::new(),
             entries: Vec::new(),
+            guards: Vec::new(),
             parts: Vec::new(),
             rows: Vec::new(),
             several: Vec::new(),
+            summands: Vec::new(),
+            sums: Vec::new(),
+            masks: lanes(&plan.masks).collect(),
             seen: Vec::new(),
             actions: net.rules.iter().map(|rule| rule.action).collect(),
         };
-        let seen = machine.number_actions(net);
-        let labels: Vec<Labels> = net.systems.iter().map(Labels::new).collect();
-        let of = |component: u32| &labels[net.components[component as usize] as usize];
-        let mut led: Vec<Vec<(u32, Entry)>> = vec![Vec::new(); net.components.len()];
-        // Of the rows of one component and label there is one copy: rules share it.
-        let mut known = rustc_hash::FxHashMap::default();
-        for (number, rule) in net.rules.iter().enumerate() {
-            let Some(leader) = leader(net, &labels, rule) else { continue };
-            let first = machine.parts.len() as u32;
-            for (index, &(component, label)) in rule.moves.iter().enumerate() {
-                if index != leader {
-                    let part = *known.entry((component, label)).or_insert_with(|| {
-                        let field = fields[component as usize];
-                        machine.row(field, of(component).moves(net.system(component), label))
-                    });
-                    machine.parts.push(part);
-                }
+        machine.take_sums(plan);
+        machine.take_rules(net, plan);
+        machine
+    }
+
+    /// Takes over what the components contribute to those that follow.
+    fn take_sums(&mut self, plan: &Plan) {
+        for (place, sums) in self.places.iter().zip(&plan.sums) {
+            if let (Place::Stored(field), false) = (*place, sums.is_empty()) {
+                let row = (self.sums.len() / self.masks.len()) as u32;
+                self.summands.push(Summand { field, row });
+                self.sums.extend(sums.chunks(plan.masks.len()).flat_map(lanes));
             }
-            let parts = (first, machine.parts.len() as u32);
+        }
+    }
+
+    fn take_rules(&mut self, net: &Network, plan: &Plan) {
+        let seen = self.number_actions(net);
+        let mut led: Vec<Vec<(u32, u32, Entry<W>)>> = vec![Vec::new(); net.components.len()];
+        for (number, rule) in net.rules.iter().enumerate() {
+            let Some(leader) = plan.leaders[number] else { continue };
             let (component, label) = rule.moves[leader];
-            for index in of(component).range(label) {
-                let a_move = of(component).nth(net.system(component), index);
-                let entry = Entry { rule: number as u32, to: a_move.to, parts, seen: seen[number] };
-                led[component as usize].push((a_move.from, entry));
+            let Place::Stored(field) = self.places[component as usize] else { continue };
+            let moves: Vec<Move> = plan.moves(net, component, label).collect();
+            for mut entry in self.ways(net, plan, rule, leader) {
+                (entry.rule, entry.seen) = (number as u32, seen[number]);
+                for &Move { from, to, .. } in &moves {
+                    let mut entry = entry;
+                    entry.ops[field.word() as usize].flip |= field.placed(from ^ to);
+                    led[component as usize].push((from, to, entry));
+                }
             }
         }
         for (component, entries) in led.into_iter().enumerate().filter(|(_, entries)| !entries.is_empty()) {
-            machine.lead(fields[component], net.system(component as u32).states, entries);
+            if let Place::Stored(field) = self.places[component] {
+                self.lead(field, net.system(component as u32).states, entries);
+            }
         }
-        machine
+    }
+
+    /// The ways in which a rule can happen when its leader agrees. Each way's number is left open.
+    fn ways(&mut self, net: &Network, plan: &Plan, rule: &Rule, leader: usize) -> Vec<Entry<W>> {
+        let mut guards: Vec<Guard> = Vec::new();
+        let (mut asked, mut parts) = (Vec::new(), Vec::new());
+        let mut ways = vec![[Op::NOTHING; W]];
+        for (index, &(component, label)) in rule.moves.iter().enumerate() {
+            if index == leader {
+                continue;
+            }
+            let states = net.system(component).states as usize;
+            let moves: Vec<Move> = plan.moves(net, component, label).collect();
+            match (self.places[component as usize], &moves[..]) {
+                (Place::Follows(field), &[only]) => ask(&mut guards, field, only.from),
+                // Its moves have different starts.
+                (Place::Follows(_), all) if all.len() == states => {}
+                (Place::Follows(field), _) => asked.push(self.row(field, &moves)),
+                (Place::Stored(field), all) if constant(all, states) => {
+                    ways.iter_mut().for_each(|ops| let_change(ops, field, None, all[0].to));
+                }
+                (Place::Stored(field), all)
+                    if all.len() <= FEW_MOVES && ways.len() * all.len() <= FEW_WAYS =>
+                {
+                    let more = |mut ops: [Op; W], a_move: &Move| {
+                        let_change(&mut ops, field, Some(a_move.from), a_move.to);
+                        ops
+                    };
+                    ways = ways
+                        .iter()
+                        .flat_map(|ops| all.iter().map(move |a_move| more(*ops, a_move)))
+                        .collect();
+                }
+                (Place::Stored(field), _) => parts.push(self.row(field, &moves)),
+            }
+        }
+        let guard = if guards.is_empty() { Guard { word: 0, mask: 0, value: 0 } } else { guards.remove(0) };
+        let guards = append(&mut self.guards, guards);
+        let (asked, parts) = (append(&mut self.parts, asked), append(&mut self.parts, parts));
+        let entry = |ops| Entry { ops, guard, rule: 0, seen: TAU, guards, asked, parts };
+        ways.into_iter().map(entry).collect()
     }
 
     /// Numbers what is seen in the order of the rules; gives the number for each rule.
@@ -199,8 +266,7 @@ impl<const W: usize> Machine<W> {
     }
 
     /// Stores the targets of a component's moves by one label, from the least state that has one to the last.
-    fn row(&mut self, field: Field, moves: impl Iterator<Item = Move>) -> Part {
-        let moves: Vec<Move> = moves.collect();
+    fn row(&mut self, field: Field, moves: &[Move]) -> Part {
         let row = self.rows.len() as u32;
         let (Some(first), Some(last)) = (moves.first(), moves.last()) else {
             return Part { field, least: 0, row, length: 0 };
@@ -220,14 +286,18 @@ impl<const W: usize> Machine<W> {
         Part { field, least, row, length }
     }
 
-    fn lead(&mut self, field: Field, states: u32, mut entries: Vec<(u32, Entry)>) {
-        entries.sort_by_key(|&(from, _)| from);
+    fn lead(&mut self, field: Field, states: u32, mut entries: Vec<(u32, u32, Entry<W>)>) {
+        entries.sort_by_key(|&(from, ..)| from);
+        let mut ends: Vec<(u32, u32)> = entries.iter().map(|&(_, to, entry)| (to, entry.rule)).collect();
+        ends.sort_unstable();
+        ends.dedup();
+        self.ends.push(ends);
         let base = self.starts.len() as u32;
         self.leaders.push(Leader { field, base });
         let mut next = entries.iter().peekable();
         for state in 0..=states {
             self.starts.push(self.entries.len() as u32);
-            while let Some((_, entry)) = next.next_if(|(from, _)| *from == state) {
+            while let Some((.., entry)) = next.next_if(|(from, ..)| *from == state) {
                 self.entries.push(*entry);
             }
         }
@@ -248,31 +318,63 @@ impl<const W: usize> Machine<W> {
         self.actions[rule as usize]
     }
 
-    /// Tells each successor of a state.
-    pub(crate) fn successors(&self, state: &State<W>, mut tell: impl FnMut(Successor<W>)) {
-        for leader in &self.leaders {
-            let now = leader.field.get(state);
-            let at = (leader.base + now) as usize;
-            let range = self.starts[at] as usize..self.starts[at + 1] as usize;
-            'rules: for entry in &self.entries[range] {
-                let mut next = *state;
-                leader.field.change(&mut next, now, entry.to);
-                let (first, end) = entry.parts;
-                for index in first..end {
-                    let part = &self.parts[index as usize];
-                    let now = part.field.get(state);
-                    let target = self.target(part, now);
-                    if target >= MANY {
-                        if target != NONE {
-                            self.branch(state, entry, (index, end), next, &mut tell);
-                        }
-                        continue 'rules;
-                    }
-                    part.field.change(&mut next, now, target);
+    /// Where a component is.
+    pub(crate) fn place(&self, component: u32) -> Place {
+        self.places[component as usize]
+    }
+
+    /// Room for a sum.
+    pub(crate) fn room(&self) -> Vec<u64> {
+        // At least one word: each entry has a guard.
+        vec![0; self.masks.len().max(1) * LANES]
+    }
+
+    /// The states of the components that follow, in this state.
+    pub(crate) fn sum(&self, state: &State<W>, sum: &mut [u64]) {
+        let width = self.masks.len();
+        let sum = &mut sum[..width * LANES];
+        for (lane, (sum, masks)) in sum.as_chunks_mut::<LANES>().0.iter_mut().zip(&self.masks).enumerate() {
+            *sum = [0; LANES];
+            for summand in &self.summands {
+                let more = &self.sums[(summand.row + summand.field.get(state)) as usize * width + lane];
+                for ((sum, more), mask) in sum.iter_mut().zip(more).zip(masks) {
+                    *sum = (*sum + more) & mask;
                 }
-                tell(Successor { rule: entry.rule, seen: entry.seen, state: next });
             }
         }
+    }
+
+    /// Adds the successors of a state to a list. The room is for a sum.
+    pub(crate) fn successors(&self, state: &State<W>, room: &mut [u64], found: &mut Vec<Successor<W>>) {
+        self.sum(state, room);
+        for leader in &self.leaders {
+            let at = (leader.base + leader.field.get(state)) as usize;
+            for entry in &self.entries[self.starts[at] as usize..self.starts[at + 1] as usize] {
+                let Some(next) = self.agreed(entry, state, room) else { continue };
+                if entry.parts.0 == entry.parts.1 {
+                    found.push(Successor { rule: entry.rule, seen: entry.seen, state: next });
+                } else {
+                    self.branch(state, entry, next, found);
+                }
+            }
+        }
+    }
+
+    /// What a rule makes of a state but for its components with rows, if all of those agree that are asked here.
+    /// All words are asked before there is a branch: whether a rule can happen is hard to foresee.
+    #[inline(always)]
+    fn agreed(&self, entry: &Entry<W>, state: &State<W>, room: &[u64]) -> Option<State<W>> {
+        let wrong = |guard: &Guard| room[guard.word as usize] & guard.mask ^ guard.value;
+        let mut disagree = wrong(&entry.guard);
+        let mut next = *state;
+        for (word, op) in next.iter_mut().zip(&entry.ops) {
+            disagree |= *word & op.mask ^ op.value;
+            *word = *word & op.keep ^ op.flip;
+        }
+        let further = || self.guards[range(entry.guards)].iter().all(|guard| wrong(guard) == 0);
+        let agrees = |part: &Part| self.target(part, part.field.of(room)) != NONE;
+        let asked = || self.parts[range(entry.asked)].iter().all(agrees);
+        (disagree == 0 && further() && asked()).then_some(next)
     }
 
     fn target(&self, part: &Part, now: u32) -> u32 {
@@ -280,93 +382,93 @@ impl<const W: usize> Machine<W> {
         if offset < part.length { self.rows[(part.row + offset) as usize] } else { NONE }
     }
 
-    /// Goes on with a rule from the part on that has several moves.
-    #[cold]
-    fn branch(
-        &self,
-        state: &State<W>,
-        entry: &Entry,
-        (index, end): (u32, u32),
-        next: State<W>,
-        tell: &mut impl FnMut(Successor<W>),
-    ) {
-        let mut open = vec![(index, next)];
-        while let Some((index, next)) = open.pop() {
-            if index == end {
-                tell(Successor { rule: entry.rule, seen: entry.seen, state: next });
-                continue;
-            }
-            let part = &self.parts[index as usize];
+    /// Goes on with a rule some of whose components have rows, in each way that they allow.
+    fn branch(&self, state: &State<W>, entry: &Entry<W>, next: State<W>, found: &mut Vec<Successor<W>>) {
+        let first = found.len();
+        found.push(Successor { rule: entry.rule, seen: entry.seen, state: next });
+        for part in &self.parts[range(entry.parts)] {
             let now = part.field.get(state);
             let target = self.target(part, now);
+            if target == NONE {
+                found.truncate(first);
+                return;
+            }
             let one = [target];
-            let targets = match target {
-                NONE => &[][..],
-                MANY.. => &self.several[(target - MANY) as usize],
-                _ => &one,
-            };
-            for &target in targets {
-                let mut next = next;
-                part.field.change(&mut next, now, target);
-                open.push((index + 1, next));
+            let targets = if target < MANY { &one[..] } else { &self.several[(target - MANY) as usize] };
+            let end = found.len();
+            for &target in &targets[1..] {
+                for index in first..end {
+                    let mut other = found[index];
+                    part.field.change(&mut other.state, now, target);
+                    found.push(other);
+                }
+            }
+            for successor in &mut found[first..end] {
+                part.field.change(&mut successor.state, now, targets[0]);
             }
         }
     }
 
-    /// The field of a component.
-    pub(crate) fn field(&self, component: u32) -> Field {
-        self.fields[component as usize]
+    /// Of each leader, the rules that may have led to a state of it: (state, rule), sorted.
+    pub(crate) fn ends(&self) -> &[Vec<(u32, u32)>] {
+        &self.ends
+    }
+
+    /// The state of each leader.
+    pub(crate) fn led<'a>(&'a self, state: &'a State<W>) -> impl Iterator<Item = u32> + 'a {
+        self.leaders.iter().map(|leader| leader.field.get(state))
     }
 }
 
-/// The moves of a system by label.
-struct Labels {
-    /// Indices of moves, sorted by label, then by state.
-    order: Vec<u32>,
-    /// Where a label's moves start in `order`; one more than there are labels.
-    starts: Vec<u32>,
+/// A vector's words, some at a time, filled up with zeros.
+fn lanes(words: &[u64]) -> impl Iterator<Item = [u64; LANES]> + '_ {
+    words.chunks(LANES).map(|part| {
+        let mut lanes = [0; LANES];
+        lanes[..part.len()].copy_from_slice(part);
+        lanes
+    })
 }
 
-impl Labels {
-    fn new(lts: &Lts) -> Labels {
-        let mut order: Vec<u32> = (0..lts.moves.len() as u32).collect();
-        order.sort_by_key(|&index| lts.moves[index as usize].label);
-        let labels = order.last().map_or(0, |&last| lts.moves[last as usize].label + 1);
-        let before = |label| order.partition_point(|&index| lts.moves[index as usize].label < label) as u32;
-        let starts = (0..=labels).map(before).collect();
-        Labels { order, starts }
-    }
+/// Appends to a list and gives the place.
+fn append<T>(list: &mut Vec<T>, more: Vec<T>) -> (u32, u32) {
+    let first = list.len() as u32;
+    list.extend(more);
+    (first, list.len() as u32)
+}
 
-    fn range(&self, label: u32) -> std::ops::Range<usize> {
-        let at = label as usize;
-        if at + 1 >= self.starts.len() {
-            return 0..0;
-        }
-        self.starts[at] as usize..self.starts[at + 1] as usize
-    }
+fn range((from, to): (u32, u32)) -> std::ops::Range<usize> {
+    from as usize..to as usize
+}
 
-    fn nth(&self, lts: &Lts, index: usize) -> Move {
-        lts.moves[self.order[index] as usize]
-    }
+/// Whether a component of so many states has one move from each state, all to one state.
+fn constant(moves: &[Move], states: usize) -> bool {
+    moves.len() == states
+        && moves.iter().zip(0..).all(|(a_move, from)| (a_move.from, a_move.to) == (from, moves[0].to))
+}
 
-    fn moves<'a>(&'a self, lts: &'a Lts, label: u32) -> impl Iterator<Item = Move> + 'a {
-        self.range(label).map(|index| self.nth(lts, index))
+/// Asks for a field's content.
+fn ask(guards: &mut Vec<Guard>, field: Field, value: u32) {
+    let word = field.word();
+    let same = guards.iter_mut().find(|guard| guard.word == word);
+    let (mask, value) = (field.bits(), field.placed(value));
+    match same {
+        Some(guard) => (guard.mask, guard.value) = (guard.mask | mask, guard.value | value),
+        None => guards.push(Guard { word, mask, value }),
     }
 }
 
-/// Which of a rule's moves leads: the one that is offered in the smallest part of its component's states. None
-/// where one of the labels is never offered: the rule cannot happen.
-fn leader(net: &Network, labels: &[Labels], rule: &Rule) -> Option<usize> {
-    let mut best: Option<(usize, u64, u64)> = None;
-    for (index, &(component, label)) in rule.moves.iter().enumerate() {
-        let offered = labels[net.components[component as usize] as usize].range(label).len() as u64;
-        let states = u64::from(net.system(component).states);
-        if offered == 0 {
-            return None;
+/// Lets a field change, from any content or from one.
+fn let_change<const W: usize>(ops: &mut [Op; W], field: Field, from: Option<u32>, to: u32) {
+    let op = &mut ops[field.word() as usize];
+    match from {
+        Some(from) => {
+            op.mask |= field.bits();
+            op.value |= field.placed(from);
+            op.flip |= field.placed(from ^ to);
         }
-        if best.is_none_or(|(_, least, of)| offered * of < least * states) {
-            best = Some((index, offered, states));
+        None => {
+            op.keep &= !field.bits();
+            op.flip |= field.placed(to);
         }
     }
-    best.map(|(index, ..)| index)
 }

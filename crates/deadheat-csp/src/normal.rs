@@ -7,9 +7,11 @@ use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
 
-use crate::compile::{self, Fault, Network, Stage};
+use crate::compile::{self, Fault, Stage};
 use crate::event::Seen;
-use crate::machine::{self, Machine, State, TAU};
+use crate::follow::Plan;
+use crate::machine::{Machine, TAU};
+use crate::pack::{self, State};
 use crate::term::{Term, Terms};
 
 /// What a state and a node take beside their contents, in bytes, roughly.
@@ -38,9 +40,11 @@ impl Normal {
 /// The normal form of a term.
 pub(crate) fn normal(terms: &mut Terms, term: Term, memory: usize) -> Result<Normal, Fault> {
     let net = compile::network(terms, term, memory)?;
-    let layout =
-        machine::layout(net.components.iter().enumerate().map(|(c, _)| net.system(c as u32).states as usize));
-    let graph = crate::refine::with_words!(layout, W => explore::<W>(&net, &layout.fields, memory))?;
+    let plan = Plan::new(&net, memory);
+    let layout = pack::layout(plan.stored(&net));
+    let graph = crate::refine::with_words!(layout, W => {
+        explore::<W>(&Machine::new(&net, &plan, &layout.fields), memory)
+    })?;
     Subsets { graph: &graph, ids: FxHashMap::default(), sets: Vec::new(), left: memory }.run()
 }
 
@@ -50,12 +54,12 @@ struct Graph {
     seen: Vec<Vec<(Seen, u32)>>,
 }
 
-fn explore<const W: usize>(net: &Network, fields: &[machine::Field], memory: usize) -> Result<Graph, Fault> {
-    let machine = Machine::<W>::new(net, fields);
+fn explore<const W: usize>(machine: &Machine<W>, memory: usize) -> Result<Graph, Fault> {
     let most = memory / (size_of::<State<W>>() * 2 + OVERHEAD);
     let mut ids: FxHashMap<State<W>, u32> = FxHashMap::default();
     let mut states = vec![machine.first()];
     ids.insert(machine.first(), 0);
+    let (mut room, mut found) = (machine.room(), Vec::new());
     let mut graph = Graph { taus: Vec::new(), seen: Vec::new() };
     while graph.taus.len() < states.len() {
         if states.len() > most {
@@ -63,7 +67,8 @@ fn explore<const W: usize>(net: &Network, fields: &[machine::Field], memory: usi
         }
         let state = states[graph.taus.len()];
         let (mut taus, mut seen) = (Vec::new(), Vec::new());
-        machine.successors(&state, |next| {
+        machine.successors(&state, &mut room, &mut found);
+        for next in found.drain(..) {
             let to = *ids.entry(next.state).or_insert_with(|| {
                 states.push(next.state);
                 states.len() as u32 - 1
@@ -73,7 +78,7 @@ fn explore<const W: usize>(net: &Network, fields: &[machine::Field], memory: usi
             } else {
                 seen.push((machine.seen()[next.seen as usize], to));
             }
-        });
+        }
         graph.taus.push(taus);
         graph.seen.push(seen);
     }

@@ -2,27 +2,30 @@
 //!
 //! For each rule the moves that end in the state's components give the states before; one that is in the layer
 //! before is on a shortest way. Of several the least is taken, so that the way is the same whatever
-//! order the layers are in. Cost: a step looks at each rule once.
+//! order the layers are in. Cost: a step looks at the rules that
+//! a leader's state ends, of each leader.
 
 use rustc_hash::FxHashMap;
 
 use crate::compile::Network;
 use crate::event::Action;
-use crate::lts::Move;
-use crate::machine::{Machine, State};
+use crate::follow::Plan;
+use crate::machine::{Machine, Place};
+use crate::pack::State;
 use crate::refine::Specification;
 use crate::visited::{Shard, hash, shard_of};
 
 /// The way back.
 pub(crate) struct Path<'a, const W: usize> {
     net: &'a Network,
+    plan: &'a Plan,
     machine: &'a Machine<W>,
     spec: &'a Specification,
     shards: &'a [Shard<W>],
     /// Where each layer starts in each shard; one more than there are layers that were expanded.
     layers: &'a [Vec<usize>],
-    /// The moves of each system, sorted by label and end.
-    back: Vec<Vec<Move>>,
+    /// The rules that may have led to a leader's state.
+    ends: &'a [Vec<(u32, u32)>],
     /// The specification's nodes before a node, by what is seen.
     nodes: FxHashMap<(u32, u32), Vec<u32>>,
     /// The number of what is seen of each rule.
@@ -33,16 +36,12 @@ impl<'a, const W: usize> Path<'a, W> {
     /// Prepares it.
     pub(crate) fn new(
         net: &'a Network,
+        plan: &'a Plan,
         machine: &'a Machine<W>,
         spec: &'a Specification,
         shards: &'a [Shard<W>],
         layers: &'a [Vec<usize>],
     ) -> Self {
-        let back = net.systems.iter().map(|system| {
-            let mut moves = system.moves.clone();
-            moves.sort_unstable_by_key(|a_move| (a_move.label, a_move.to, a_move.from));
-            moves
-        });
         let mut nodes: FxHashMap<(u32, u32), Vec<u32>> = FxHashMap::default();
         for node in 0..spec.nodes() {
             for &(seen, to) in spec.of(node) {
@@ -51,7 +50,7 @@ impl<'a, const W: usize> Path<'a, W> {
         }
         let numbers: FxHashMap<_, u32> = machine.seen().iter().copied().zip(0..).collect();
         let seen = net.rules.iter().map(|rule| rule.action.seen().map(|seen| numbers[&seen])).collect();
-        Path { net, machine, spec, shards, layers, back: back.collect(), nodes, seen }
+        Path { net, plan, machine, spec, shards, layers, ends: machine.ends(), nodes, seen }
     }
 
     /// The actions from the first state to this one, which is in the last layer, and that of the rule.
@@ -70,11 +69,16 @@ impl<'a, const W: usize> Path<'a, W> {
 
     fn before(&self, state: &State<W>, layer: usize) -> Option<(State<W>, u32)> {
         let mut least: Option<(State<W>, u32)> = None;
-        for rule in 0..self.net.rules.len() as u32 {
-            for before in self.sources(rule, state) {
-                let better = least.is_none_or(|least| (before, rule) < least);
-                if better && self.is_in(&before, layer) {
-                    least = Some((before, rule));
+        let mut sum = self.machine.room();
+        self.machine.sum(state, &mut sum);
+        for (ends, now) in self.ends.iter().zip(self.machine.led(state)) {
+            let first = ends.partition_point(|end| end.0 < now);
+            for &(_, rule) in ends[first..].iter().take_while(|end| end.0 == now) {
+                for before in self.sources(rule, state, &sum) {
+                    let better = least.is_none_or(|least| (before, rule) < least);
+                    if better && self.is_in(&before, layer) {
+                        least = Some((before, rule));
+                    }
                 }
             }
         }
@@ -88,24 +92,29 @@ impl<'a, const W: usize> Path<'a, W> {
     }
 
     /// The states, reached or not, from which a rule leads to this one.
-    fn sources(&self, rule: u32, state: &State<W>) -> Vec<State<W>> {
-        let mut found = Vec::new();
-        for (index, &(component, label)) in self.net.rules[rule as usize].moves.iter().enumerate() {
-            let field = self.machine.field(component);
-            let now = field.get(state);
-            let moves = &self.back[self.net.components[component as usize] as usize];
-            let first = moves.partition_point(|a_move| (a_move.label, a_move.to) < (label, now));
-            let ends = moves[first..].iter().take_while(|a_move| (a_move.label, a_move.to) == (label, now));
-            let changed = |before: State<W>, from| {
-                let mut before = before;
-                field.change(&mut before, now, from);
-                before
+    fn sources(&self, rule: u32, state: &State<W>, sum: &[u64]) -> Vec<State<W>> {
+        let mut found = vec![*state];
+        for &(component, label) in &self.net.rules[rule as usize].moves {
+            let place = self.machine.place(component);
+            let now = match place {
+                Place::Stored(field) => field.get(state),
+                Place::Follows(field) => field.of(sum),
             };
-            found = if index == 0 {
-                ends.map(|a_move| changed(*state, a_move.from)).collect()
-            } else {
-                ends.flat_map(|end| found.iter().map(move |&before| changed(before, end.from))).collect()
-            };
+            let ends = || self.plan.moves(self.net, component, label).filter(|a_move| a_move.to == now);
+            match place {
+                // It follows in the state before, too, for the rule keeps that: what it was is not asked.
+                Place::Follows(_) if ends().next().is_some() => {}
+                Place::Follows(_) => return Vec::new(),
+                Place::Stored(field) => {
+                    let changed = |mut before: State<W>, from| {
+                        field.change(&mut before, now, from);
+                        before
+                    };
+                    found = ends()
+                        .flat_map(|end| found.iter().map(move |&before| changed(before, end.from)))
+                        .collect();
+                }
+            }
             if found.is_empty() {
                 return found;
             }

@@ -11,12 +11,14 @@
 
 use crate::compile::{self, Fault, Network, Stage};
 use crate::event::{Action, Seen};
-use crate::machine::{self, Field, Layout, Machine, State, TAU};
+use crate::follow::Plan;
+use crate::machine::{self, Machine, Successor, TAU};
 use crate::normal::{self, Normal};
+use crate::pack::{self, Field, State};
 use crate::path::Path;
 use crate::semantics::Error;
 use crate::term::{Term, Terms};
-use crate::visited::{self, Shard, hash, shard_of};
+use crate::visited::{self, Recent, Shard, hash, shard_of};
 
 /// So many states of a shard are expanded before what came of them is taken in.
 const ROUND: usize = 1 << 12;
@@ -94,12 +96,36 @@ pub fn traces(
     implementation: Term,
     limits: &Limits,
 ) -> Result<Outcome, Error> {
-    match decide(terms, specification, implementation, limits) {
-        Ok(outcome) => Ok(outcome),
-        Err(Fault::Meaning(error)) => Err(error),
-        Err(Fault::Memory(stage, states)) => {
-            let verdict = Verdict::OutOfMemory { stage, states };
-            Ok(Outcome { verdict, states, transitions: 0, bits: 0, bytes: 0 })
+    Ok(Product::new(terms, specification, implementation, limits)?.search(limits))
+}
+
+/// The question `specification [T= implementation`, compiled: what is left is to search.
+#[derive(Debug)]
+pub struct Product(Result<Box<dyn Searched>, Outcome>);
+
+impl Product {
+    /// Compiles the question. Where the memory is not enough, each search will say so.
+    pub fn new(
+        terms: &mut Terms,
+        specification: Term,
+        implementation: Term,
+        limits: &Limits,
+    ) -> Result<Product, Error> {
+        match compiled(terms, specification, implementation, limits) {
+            Ok(ready) => Ok(Product(Ok(ready))),
+            Err(Fault::Meaning(error)) => Err(error),
+            Err(Fault::Memory(stage, states)) => {
+                let verdict = Verdict::OutOfMemory { stage, states };
+                Ok(Product(Err(Outcome { verdict, states, transitions: 0, bits: 0, bytes: 0 })))
+            }
+        }
+    }
+
+    /// Searches the product.
+    pub fn search(&self, limits: &Limits) -> Outcome {
+        match &self.0 {
+            Ok(ready) => ready.search(limits),
+            Err(outcome) => outcome.clone(),
         }
     }
 }
@@ -114,7 +140,7 @@ macro_rules! with_words {
             4 => $crate::refine::with_words!(@ 4, $width, $run),
             5..=8 => $crate::refine::with_words!(@ 8, $width, $run),
             9..=16 => $crate::refine::with_words!(@ 16, $width, $run),
-            17..=$crate::machine::MAX_WORDS => $crate::refine::with_words!(@ 64, $width, $run),
+            17..=$crate::pack::MAX_WORDS => $crate::refine::with_words!(@ 64, $width, $run),
             _ => Err($crate::compile::Fault::Meaning($crate::semantics::Error::TooWide($layout.bits))),
         }
     };
@@ -125,12 +151,40 @@ macro_rules! with_words {
 }
 pub(crate) use with_words;
 
-fn decide(terms: &mut Terms, spec: Term, implementation: Term, limits: &Limits) -> Result<Outcome, Fault> {
+fn compiled(
+    terms: &mut Terms,
+    spec: Term,
+    implementation: Term,
+    limits: &Limits,
+) -> Result<Box<dyn Searched>, Fault> {
     let normal = normal::normal(terms, spec, limits.memory)?;
     let net = compile::network(terms, implementation, limits.memory)?;
-    let components = (0..net.components.len() as u32).map(|c| net.system(c).states as usize);
-    let layout = machine::layout(components.chain([normal.nodes()]));
-    with_words!(layout, W => Ok(search::<W>(&net, &normal, &layout, limits)))
+    let plan = Plan::new(&net, limits.memory);
+    let layout = pack::layout(plan.stored(&net).chain([normal.nodes()]));
+    if net.rules.len().saturating_mul(machine::bytes_a_rule(layout.words)) > limits.memory {
+        return Err(Fault::Memory(Stage::Leaves, plan.stored(&net).sum()));
+    }
+    with_words!(layout, W => {
+        let (components, node) = layout.fields.split_at(layout.fields.len() - 1);
+        let machine = Machine::<W>::new(&net, &plan, components);
+        let spec = Specification::new(&normal, machine.seen(), node[0]);
+        Ok(Box::new(Ready { net, plan, machine, spec, bits: layout.bits }))
+    })
+}
+
+/// A product whose states have any number of words.
+trait Searched: std::fmt::Debug {
+    fn search(&self, limits: &Limits) -> Outcome;
+}
+
+/// A product whose states have so many words.
+#[derive(Debug)]
+struct Ready<const W: usize> {
+    net: Network,
+    plan: Plan,
+    machine: Machine<W>,
+    spec: Specification,
+    bits: usize,
 }
 
 /// The specification by the numbers that the machine gives to what is seen.
@@ -184,26 +238,29 @@ struct Work<const W: usize> {
     end: usize,
     /// New states, maybe, for each shard.
     boxes: Vec<Vec<State<W>>>,
+    /// What came lately.
+    recent: Recent<W>,
+    /// Room for the machine's sums, and for a state's successors.
+    room: Vec<u64>,
+    found: Vec<Successor<W>>,
     violation: Violation<W>,
     transitions: u64,
 }
 
-struct Search<'a, const W: usize> {
-    machine: &'a Machine<W>,
-    spec: &'a Specification,
+impl<const W: usize> Searched for Ready<W> {
+    fn search(&self, limits: &Limits) -> Outcome {
+        search(self, limits)
+    }
 }
 
-fn search<const W: usize>(net: &Network, normal: &Normal, layout: &Layout, limits: &Limits) -> Outcome {
-    let (components, node) = layout.fields.split_at(layout.fields.len() - 1);
-    let machine = Machine::<W>::new(net, components);
-    let spec = Specification::new(normal, machine.seen(), node[0]);
-    let search = Search { machine: &machine, spec: &spec };
+fn search<const W: usize>(product: &Ready<W>, limits: &Limits) -> Outcome {
     let count = limits.jobs.clamp(1, MAX_JOBS);
     // Shards are not filled to the last state evenly: half is safe.
     let most = (limits.memory / visited::bytes_a_state(W)).min(visited::MAX_STATES / 2 * count);
     let mut shards: Vec<Shard<W>> = (0..count).map(|_| Shard::new()).collect();
-    let mut works: Vec<Work<W>> = (0..count).map(|_| Work::new(count)).collect();
-    let first = machine.first();
+    let first = product.machine.first();
+    let mut works: Vec<Work<W>> =
+        (0..count).map(|_| Work::new(count, first, product.machine.room())).collect();
     shards[shard_of(hash(&first), count)].insert_all(&[first]);
     // For each layer, where it starts in each shard.
     let mut layers = vec![vec![0; count]];
@@ -212,13 +269,14 @@ fn search<const W: usize>(net: &Network, normal: &Normal, layout: &Layout, limit
             (work.at, work.end) = (work.end, shard.len());
         }
         layers.push(works.iter().map(|work| work.end).collect());
-        let full = search.layer(&mut shards, &mut works, most);
+        let full = product.layer(&mut shards, &mut works, most);
         let states = shards.iter().map(Shard::len).sum::<usize>();
         let violation = works.iter().filter_map(|work| work.violation).min();
         let over = works.iter().zip(&shards).all(|(work, shard)| work.end == shard.len());
         let verdict = match violation {
             Some((state, rule)) => {
-                let path = Path::new(net, &machine, &spec, &shards, &layers);
+                let path =
+                    Path::new(&product.net, &product.plan, &product.machine, &product.spec, &shards, &layers);
                 Verdict::Fails(Counterexample { steps: path.to(state, rule) })
             }
             None if full => Verdict::OutOfMemory { stage: Stage::Product, states: most },
@@ -229,15 +287,24 @@ fn search<const W: usize>(net: &Network, normal: &Normal, layout: &Layout, limit
             verdict,
             states: if full { most } else { states },
             transitions: works.iter().map(|work| work.transitions).sum(),
-            bits: layout.bits,
+            bits: product.bits,
             bytes: shards.iter().map(Shard::bytes).sum(),
         };
     }
 }
 
 impl<const W: usize> Work<W> {
-    fn new(shards: usize) -> Work<W> {
-        Work { at: 0, end: 0, boxes: vec![Vec::new(); shards], violation: None, transitions: 0 }
+    fn new(shards: usize, first: State<W>, room: Vec<u64>) -> Work<W> {
+        Work {
+            at: 0,
+            end: 0,
+            boxes: vec![Vec::new(); shards],
+            recent: Recent::new(first),
+            room,
+            found: Vec::new(),
+            violation: None,
+            transitions: 0,
+        }
     }
 
     /// Whether there is more to expand than a thread's start is worth.
@@ -246,7 +313,7 @@ impl<const W: usize> Work<W> {
     }
 }
 
-impl<const W: usize> Search<'_, W> {
+impl<const W: usize> Ready<W> {
     /// Expands a layer. Gives whether more states than `most` were found; from then on none is taken in, and the rest
     /// of the layer is looked through for violations only.
     fn layer(&self, shards: &mut [Shard<W>], works: &mut [Work<W>], most: usize) -> bool {
@@ -282,25 +349,32 @@ impl<const W: usize> Search<'_, W> {
     fn expand(&self, shard: &Shard<W>, work: &mut Work<W>, only_look: bool) {
         let end = work.end.min(work.at + ROUND);
         let count = work.boxes.len();
+        let Work { boxes, recent, room, found, violation, transitions, .. } = work;
+        recent.suit(shard.len());
         for index in work.at..end {
-            let state = *shard.get(index);
-            let node = self.spec.field.get(&state);
-            self.machine.successors(&state, |next| {
-                work.transitions += 1;
+            let state = shard.get(index);
+            found.clear();
+            self.machine.successors(state, room, found);
+            *transitions += found.len() as u64;
+            for next in found.iter() {
                 let mut after = next.state;
                 if next.seen != TAU {
+                    let node = self.spec.field.get(state);
                     let Some(to) = self.spec.next(node, next.seen) else {
-                        let this = (state, next.rule);
-                        work.violation = Some(work.violation.map_or(this, |least| least.min(this)));
-                        return;
+                        let this = (*state, next.rule);
+                        *violation = Some(violation.map_or(this, |least| least.min(this)));
+                        continue;
                     };
                     self.spec.field.change(&mut after, node, to);
                 }
-                if !only_look {
-                    let shard = if count == 1 { 0 } else { shard_of(hash(&after), count) };
-                    work.boxes[shard].push(after);
+                if only_look {
+                    continue;
                 }
-            });
+                let hash = hash(&after);
+                if recent.is_new(&after, hash) {
+                    boxes[if count == 1 { 0 } else { shard_of(hash, count) }].push(after);
+                }
+            }
         }
         work.at = end;
     }

@@ -26,7 +26,7 @@ pub enum Error {
     Undefined(String),
     /// A term has operators within operators deeper than [`MAX_DEPTH`]: mostly a recursion that grows for ever.
     TooDeep,
-    /// The product's state would need so many bits: more than [`crate::machine::MAX_BITS`].
+    /// The product's state would need so many bits: more than [`crate::pack::MAX_BITS`].
     TooWide(usize),
 }
 
@@ -40,7 +40,7 @@ impl fmt::Display for Error {
                 "a process is nested deeper than {MAX_DEPTH} operators: does a recursion grow for ever?"
             ),
             Error::TooWide(bits) => {
-                let most = crate::machine::MAX_BITS;
+                let most = crate::pack::MAX_BITS;
                 write!(f, "a state of the product would take {bits} bits, more than {most}")
             }
         }

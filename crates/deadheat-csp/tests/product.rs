@@ -3,8 +3,9 @@
 
 mod support;
 
-use deadheat_csp::{Action, Error, Limits, Seen, Stage, Terms, Verdict, traces};
-use support::{Generator, can_do, shortest, unfold};
+use deadheat_csp::cspm;
+use deadheat_csp::{Action, Error, Event, Limits, Seen, Stage, Term, Terms, Verdict, traces};
+use support::{Generator, Random, can_do, shortest, unfold};
 
 /// States of a random term that the brute force is given.
 const MOST: usize = 150;
@@ -240,14 +241,83 @@ fn processes_without_a_first_step_are_refused() {
     assert_eq!(found, Err(Error::Undefined("NOBODY".to_owned())));
 }
 
+/// A process that does one event for ever and knows how often it did, modulo 3.
+fn ring(terms: &mut Terms, event: Event) -> Term {
+    let ring = terms.declare("RING");
+    let call = terms.call(ring);
+    let body = terms.chain(&[event, event, event], call);
+    terms.define(ring, body);
+    call
+}
+
+/// Threads with sections under mutexes, a semaphore and a register, and a race if two of them write side by side.
+fn sections(random: &mut Random, threads: usize) -> String {
+    let mut text = String::from(
+        "datatype T = t0 | t1 | t2\ndatatype M = m0 | m1\nchannel lock, unlock : T.M\n\
+         channel write, post, wait : T\nchannel race\n",
+    );
+    for thread in 0..threads {
+        text.push_str(&format!("THREAD{thread} = "));
+        for _ in 0..1 + random.below(2) {
+            let mutex = random.below(2);
+            let inner = ["write", "post", "wait", "write"][random.below(4)];
+            text.push_str(&format!(
+                "lock.t{thread}.m{mutex} -> {inner}.t{thread} -> unlock.t{thread}.m{mutex} -> "
+            ));
+        }
+        text.push_str("STOP\n");
+    }
+    let list = |name: &str, between: &str| {
+        (0..threads).map(|thread| format!("{name}{thread}")).collect::<Vec<_>>().join(between)
+    };
+    text.push_str(&format!(
+        "MUTEX(m) = lock?t!m -> unlock.t.m -> MUTEX(m)\n\
+         ZERO = post?t -> ONE\nONE = post?t -> TWO [] wait?t -> ZERO\nTWO = wait?t -> ONE\n\
+         LAST(t) = write?u -> if u == t then LAST(t) else write?v -> LAST(v)\n\
+         SYNC = {{|lock, unlock, write, post, wait|}}\n\
+         SYSTEM = ({}) [|SYNC|] (ZERO ||| MUTEX(m0) ||| MUTEX(m1) ||| LAST(t0))\n\
+         PATTERN = ERROR /\\ ([] x:SYNC @ x -> PATTERN)\n\
+         ERROR = [] t:T, u:T @ t != u & write.t -> write.u -> race -> STOP\n\
+         assert STOP [T= (SYSTEM [|SYNC|] PATTERN) \\ diff(Events, {{race}})\n",
+        list("THREAD", " ||| ")
+    ));
+    text
+}
+
+#[test]
+fn what_follows_from_the_others_is_not_stored() {
+    let (mut fails, mut holds) = (0, 0);
+    for seed in 0..60 {
+        let text = sections(&mut Random(seed * 77 + 5), 2 + seed as usize % 2);
+        let script = cspm::read(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        let mut model = cspm::model(&script).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        let (spec, system) = (model.assertions[0].specification, model.assertions[0].implementation);
+        let spec_graph = unfold(&mut model.terms, spec, 1).expect("STOP");
+        let graph = unfold(&mut model.terms, system, 20_000).expect("a small model");
+        let expected = shortest(&spec_graph, spec, &graph, system, 20_000).expect("a small model");
+        let outcome = traces(&mut model.terms, spec, system, &Limits::default()).expect("guarded");
+        let found = match outcome.verdict {
+            Verdict::Holds => None,
+            Verdict::Fails(counterexample) => Some(counterexample.steps.len()),
+            Verdict::OutOfMemory { .. } => panic!("{text}"),
+        };
+        assert_eq!(found, expected, "{text}");
+        *(if found.is_some() { &mut fails } else { &mut holds }) += 1;
+        // Threads of at most 7 places, the register and the pattern; neither the mutexes nor the semaphore.
+        assert!(outcome.bits <= 3 * 3 + 3 + 4, "{} bits:\n{text}", outcome.bits);
+    }
+    assert!(fails > 10 && holds > 10, "{fails} fail, {holds} hold");
+}
+
 #[test]
 fn wide_products_take_several_words() {
     for count in [20, 70, 200, 700] {
         let mut terms = Terms::new();
         let stop = terms.stop();
-        // All threads take part in one path: many bits and few states.
+        // All threads take part in one path: many bits and few states. Three states in a ring are numbered so that an event
+        // does not add the same to each: they have to be stored.
         let events: Vec<_> = (0..count).map(|n| terms.event(&format!("e.{n}"))).collect();
-        let right: Vec<_> = events.iter().map(|&event| terms.chain(&[event, event, event], stop)).collect();
+        let right: Vec<_> = events.iter().map(|&event| ring(&mut terms, event)).collect();
         let all = terms.interleave_all(&right);
         let set = terms.set(events.clone());
         let driver = terms.chain(&events, stop);

@@ -21,8 +21,16 @@ impl Bench<'_> {
             all.extend(self.models(&name, &trace, &place)?);
         }
         groups.push(("scenarios", all));
-        let mut table =
-            Table::new(&["models of", "models", "searched", "states", "bytes a state", "M states / CPU s"]);
+        let mut table = Table::new(&[
+            "models of",
+            "models",
+            "checks",
+            "states",
+            "bytes a state",
+            "compile, CPU s",
+            "search, CPU s",
+            "M states / CPU s",
+        ]);
         let mut whole = json!({});
         for (name, models) in groups {
             let sum = measured(&models)?;
@@ -31,9 +39,11 @@ impl Bench<'_> {
             table.row(vec![
                 name.to_owned(),
                 models.len().to_string(),
-                text("searched"),
+                text("checks"),
                 text("states"),
                 text("bytes"),
+                text("compile"),
+                text("search"),
                 text("rate"),
             ]);
         }
@@ -76,15 +86,19 @@ fn measured(models: &[PathBuf]) -> Outcome<Value> {
     sum.ok_or_else(|| Stop::failed(format!("the example `states` failed:\n{text}")))
 }
 
-/// `all: 3 of 4 assertions, 1200 states, 14.2 bytes a state, 3.10 M states a second`.
+/// `all: 3 assertions, 1200 states, 14.2 bytes a state, 0.012 s to compile, 0.001 s to search, 3.10 M states a second`.
 fn last_line(line: &str) -> Option<Value> {
     let mut parts = line.strip_prefix("all: ")?.split(", ");
     let mut before = |name: &str| parts.next()?.strip_suffix(name).map(str::to_owned);
-    let searched = before(" assertions")?;
+    let checks = before(" assertions")?;
     let states = before(" states")?;
     let bytes = before(" bytes a state")?;
+    let compile = before(" s to compile")?;
+    let search = before(" s to search")?;
     let rate = before(" M states a second")?;
-    Some(json!({"searched": searched, "states": states, "bytes": bytes, "rate": rate}))
+    Some(json!({
+        "checks": checks, "states": states, "bytes": bytes, "compile": compile, "search": search, "rate": rate,
+    }))
 }
 
 #[cfg(test)]
@@ -93,9 +107,11 @@ mod tests {
 
     #[test]
     fn the_last_line_has_the_sums() {
-        let line = "all: 3 of 4 assertions, 1200 states, 14.2 bytes a state, 3.10 M states a second";
+        let line = "all: 3 assertions, 1200 states, 14.2 bytes a state, 0.012 s to compile, 0.001 s to search, \
+                    3.10 M states a second";
         let sum = last_line(line).unwrap_or_default();
-        assert_eq!((&sum["searched"], &sum["states"]), (&json!("3 of 4"), &json!("1200")));
+        assert_eq!((&sum["checks"], &sum["states"]), (&json!("3"), &json!("1200")));
+        assert_eq!((&sum["compile"], &sum["search"]), (&json!("0.012"), &json!("0.001")));
         assert_eq!((&sum["bytes"], &sum["rate"]), (&json!("14.2"), &json!("3.10")));
         assert_eq!(last_line("4 jobs"), None);
     }
