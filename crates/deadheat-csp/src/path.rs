@@ -2,15 +2,19 @@
 //!
 //! For each rule the moves that end in the state's components give the states before; one that is in the layer
 //! before is on a shortest way. Of several the least is taken, so that the way is the same whatever
-//! order the layers are in. Cost: a step looks at the rules that
-//! a leader's state ends, of each leader.
+//! order the layers are in. Where components forget, as registers do that are written, most such states were never
+//! reached, and there may be as many as the product of what each component may have been: once they are more than the
+//! layer has states, these are expanded instead. Cost: a step looks at the rules that a leader's state ends, of each
+//! leader, and at no more states than two for each of the layer's.
+
+use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 
 use crate::compile::Network;
 use crate::event::Action;
 use crate::follow::Plan;
-use crate::machine::{Machine, Place};
+use crate::machine::{Machine, Place, Successor};
 use crate::pack::State;
 use crate::refine::Specification;
 use crate::visited::{Shard, hash, shard_of};
@@ -68,13 +72,18 @@ impl<'a, const W: usize> Path<'a, W> {
     }
 
     fn before(&self, state: &State<W>, layer: usize) -> Option<(State<W>, u32)> {
+        let mut left = (0..self.shards.len()).map(|shard| self.places(layer, shard).len()).sum();
         let mut least: Option<(State<W>, u32)> = None;
         let mut sum = self.machine.room();
         self.machine.sum(state, &mut sum);
         for (ends, now) in self.ends.iter().zip(self.machine.led(state)) {
             let first = ends.partition_point(|end| end.0 < now);
             for &(_, rule) in ends[first..].iter().take_while(|end| end.0 == now) {
-                for before in self.sources(rule, state, &sum) {
+                let Some(sources) = self.sources(rule, state, &sum, left) else {
+                    return self.expanded(state, layer);
+                };
+                left -= sources.len();
+                for before in sources {
                     let better = least.is_none_or(|least| (before, rule) < least);
                     if better && self.is_in(&before, layer) {
                         least = Some((before, rule));
@@ -85,14 +94,34 @@ impl<'a, const W: usize> Path<'a, W> {
         least
     }
 
-    fn is_in(&self, state: &State<W>, layer: usize) -> bool {
-        let shard = shard_of(hash(state), self.shards.len());
-        let found = self.shards[shard].find(state);
-        found.is_some_and(|index| (self.layers[layer][shard]..self.layers[layer + 1][shard]).contains(&index))
+    /// The same by expanding the layer.
+    fn expanded(&self, state: &State<W>, layer: usize) -> Option<(State<W>, u32)> {
+        let (mut room, mut found) = (self.machine.room(), Vec::new());
+        let mut least = None;
+        for (index, shard) in self.shards.iter().enumerate() {
+            for before in self.places(layer, index).map(|place| shard.get(place)) {
+                found.clear();
+                self.machine.successors(before, &mut room, &mut found);
+                let leads = |next: &&Successor<W>| self.spec.after(before, next) == Some(*state);
+                let rules = found.iter().filter(leads).map(|next| (*before, next.rule));
+                least = least.into_iter().chain(rules).min();
+            }
+        }
+        least
     }
 
-    /// The states, reached or not, from which a rule leads to this one.
-    fn sources(&self, rule: u32, state: &State<W>, sum: &[u64]) -> Vec<State<W>> {
+    /// Which places of a shard have a layer's states.
+    fn places(&self, layer: usize, shard: usize) -> Range<usize> {
+        self.layers[layer][shard]..self.layers[layer + 1][shard]
+    }
+
+    fn is_in(&self, state: &State<W>, layer: usize) -> bool {
+        let shard = shard_of(hash(state), self.shards.len());
+        self.shards[shard].find(state).is_some_and(|place| self.places(layer, shard).contains(&place))
+    }
+
+    /// The states, reached or not, from which a rule leads to this one; nothing if they are more than `most`.
+    fn sources(&self, rule: u32, state: &State<W>, sum: &[u64], most: usize) -> Option<Vec<State<W>>> {
         let mut found = vec![*state];
         for &(component, label) in &self.net.rules[rule as usize].moves {
             let place = self.machine.place(component);
@@ -104,22 +133,22 @@ impl<'a, const W: usize> Path<'a, W> {
             match place {
                 // It follows in the state before, too, for the rule keeps that: what it was is not asked.
                 Place::Follows(_) if ends().next().is_some() => {}
-                Place::Follows(_) => return Vec::new(),
+                Place::Follows(_) => return Some(Vec::new()),
                 Place::Stored(field) => {
                     let changed = |mut before: State<W>, from| {
                         field.change(&mut before, now, from);
                         before
                     };
+                    if found.len().saturating_mul(ends().count()) > most {
+                        return None;
+                    }
                     found = ends()
                         .flat_map(|end| found.iter().map(move |&before| changed(before, end.from)))
                         .collect();
                 }
             }
-            if found.is_empty() {
-                return found;
-            }
         }
-        let Some(seen) = self.seen[rule as usize] else { return found };
+        let Some(seen) = self.seen[rule as usize] else { return Some(found) };
         let node = self.spec.field.get(state);
         let nodes = self.nodes.get(&(seen, node)).map_or(&[][..], Vec::as_slice);
         let at = |before: &State<W>, from| {
@@ -127,6 +156,8 @@ impl<'a, const W: usize> Path<'a, W> {
             self.spec.field.change(&mut before, node, from);
             before
         };
-        nodes.iter().flat_map(|&from| found.iter().map(move |before| at(before, from))).collect()
+        let count = found.len().saturating_mul(nodes.len());
+        let found = || nodes.iter().flat_map(|&from| found.iter().map(move |before| at(before, from)));
+        (count <= most).then(|| found().collect())
     }
 }

@@ -217,6 +217,16 @@ impl Specification {
         moves.get(index).filter(|a_move| a_move.0 == seen).map(|a_move| a_move.1)
     }
 
+    /// The state of the product after a step from `state`, if the specification allows it.
+    pub(crate) fn after<const W: usize>(&self, state: &State<W>, step: &Successor<W>) -> Option<State<W>> {
+        let mut after = step.state;
+        if step.seen != TAU {
+            let node = self.field.get(state);
+            self.field.change(&mut after, node, self.next(node, step.seen)?);
+        }
+        Some(after)
+    }
+
     /// A node's moves.
     pub(crate) fn of(&self, node: u32) -> &[(u32, u32)] {
         &self.moves[self.starts[node as usize] as usize..self.starts[node as usize + 1] as usize]
@@ -357,16 +367,11 @@ impl<const W: usize> Ready<W> {
             self.machine.successors(state, room, found);
             *transitions += found.len() as u64;
             for next in found.iter() {
-                let mut after = next.state;
-                if next.seen != TAU {
-                    let node = self.spec.field.get(state);
-                    let Some(to) = self.spec.next(node, next.seen) else {
-                        let this = (*state, next.rule);
-                        *violation = Some(violation.map_or(this, |least| least.min(this)));
-                        continue;
-                    };
-                    self.spec.field.change(&mut after, node, to);
-                }
+                let Some(after) = self.spec.after(state, next) else {
+                    let this = (*state, next.rule);
+                    *violation = Some(violation.map_or(this, |least| least.min(this)));
+                    continue;
+                };
                 if only_look {
                     continue;
                 }

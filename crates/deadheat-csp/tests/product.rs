@@ -309,6 +309,31 @@ fn what_follows_from_the_others_is_not_stored() {
     assert!(fails > 10 && holds > 10, "{fails} fail, {holds} hold");
 }
 
+/// What is before a reset could have been any of 8^20 states, and was one of few.
+#[test]
+fn the_way_back_over_what_forgets_is_found() {
+    let mut registers = String::from("channel up, reset, bad\nFREE = up -> FREE [] reset -> FREE\n");
+    for value in 0..8 {
+        let next = if value < 7 { format!("up -> C{}", value + 1) } else { "STOP".to_owned() };
+        registers += &match value {
+            0..3 => format!("C{value} = {next}\n"),
+            _ => format!("C{value} = {next} [] reset -> DONE\n"),
+        };
+    }
+    registers += "DONE = bad -> STOP\nALL = {| up, reset, bad |}\nP1 = C0\n";
+    for count in 2..=20 {
+        registers += &format!("P{count} = P{} [| ALL |] C0\n", count - 1);
+    }
+    registers += "assert FREE [T= P20\n";
+    let script = cspm::read(&registers).unwrap_or_else(|error| panic!("{error}\n{registers}"));
+    let mut model = cspm::model(&script).unwrap_or_else(|error| panic!("{error}\n{registers}"));
+    let (spec, system) = (model.assertions[0].specification, model.assertions[0].implementation);
+    let outcome = traces(&mut model.terms, spec, system, &Limits::default()).expect("guarded");
+    let Verdict::Fails(counterexample) = outcome.verdict else { panic!("{:?}", outcome.verdict) };
+    let events = ["up", "up", "up", "reset", "bad"].map(|name| Seen::Event(model.terms.event(name)));
+    assert_eq!(counterexample.trace(), events);
+}
+
 #[test]
 fn wide_products_take_several_words() {
     for count in [20, 70, 200, 700] {
