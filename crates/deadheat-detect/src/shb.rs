@@ -308,7 +308,7 @@ impl Shb {
             self.find(address, end, &mut cells);
             cells.iter().for_each(|&cell| self.bytes.past_mut(cell).born = now.at);
             self.cells = cells;
-            self.order.objects.forget_range(address, end);
+            self.links.forget_range(&mut self.order, address, end);
         }
         self.blocks.insert(Block { address, size, kind, thread, place, stack });
     }

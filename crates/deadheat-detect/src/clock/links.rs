@@ -8,6 +8,8 @@
 //! - who arrives at a barrier keeps the arrivals of the earlier rounds, or it might be counted in one of them;
 //! - who uses an object keeps its last making or destruction, and the birth of the memory in which it lies.
 
+use std::collections::BTreeMap;
+
 use deadheat_core::event::{Op, SyncKind};
 use deadheat_core::ids::ThreadId;
 use rustc_hash::FxHashMap;
@@ -20,8 +22,8 @@ use super::vector::Clock;
 #[derive(Debug, Default)]
 pub struct Links {
     /// For each semaphore the waits on it that got something, and the posts.
-    used: FxHashMap<u64, Clock>,
-    barriers: FxHashMap<u64, Rounds>,
+    used: BTreeMap<u64, Clock>,
+    barriers: BTreeMap<u64, Rounds>,
     forgotten: FxHashMap<u64, Moment>,
 }
 
@@ -81,6 +83,13 @@ impl Links {
         self.barriers.remove(&object);
     }
 
+    /// Memory gets a new life, and with it the objects that lie in it.
+    pub fn forget_range(&mut self, order: &mut Order, start: u64, end: u64) {
+        order.objects.forget_range(start, end);
+        forget_range(&mut self.used, start, end);
+        forget_range(&mut self.barriers, start, end);
+    }
+
     /// A thread wakes waiters.
     pub fn signal(&mut self, order: &mut Order, now: Now, object: u64, kind: SyncKind) {
         order.signal(now.row, object, kind);
@@ -125,6 +134,12 @@ impl Links {
         {
             rounds.end();
         }
+    }
+}
+
+fn forget_range<T>(objects: &mut BTreeMap<u64, T>, start: u64, end: u64) {
+    while let Some((&object, _)) = objects.range(start..end.max(start)).next() {
+        objects.remove(&object);
     }
 }
 

@@ -307,7 +307,7 @@ impl SyncPreserving {
                 self.bytes.past_mut(cell).born = now.at;
             }
             self.cells = cells;
-            self.order.objects.forget_range(address, end);
+            self.links.forget_range(&mut self.order, address, end);
         }
         self.blocks.insert(Block { address, size, kind, thread, place, stack });
     }

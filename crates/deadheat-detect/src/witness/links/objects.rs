@@ -79,6 +79,7 @@ impl Objects {
                 inside.for_each(|(_, object)| {
                     object.posts.clear();
                     object.waiting.clear();
+                    object.used.clear();
                     object.rounds.clear();
                 });
             }
