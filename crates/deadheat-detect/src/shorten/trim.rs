@@ -2,9 +2,11 @@
 //!
 //! Kept is what the two threads did before their accesses, and what that needs in every order; then, as long as a lock
 //! is taken that another thread holds, also that thread's events up to where it gives the lock back, and of a barrier that
-//! is used whatever came to it before. The order stays. That is all that [`crate::witness`] asks for, as fewer writes and fewer uses of locks take nothing from what is left.
+//! is used whatever came to it before, and of memory the births of blocks before what is done to it: without one, reads would see
+//! what was written in the life before. The order stays. That is all that [`crate::witness`] asks for, as fewer writes and
+//! fewer uses of locks take nothing from what is left.
 
-use deadheat_core::event::{LockMode, Op};
+use deadheat_core::event::{LockMode, Op, SyncKind};
 use deadheat_core::ids::ThreadId;
 use deadheat_core::witness::Witness;
 use rustc_hash::FxHashMap;
@@ -54,14 +56,35 @@ pub(super) fn trim(run: &Run, witness: &Witness<'_>, threads: (ThreadId, ThreadI
     Some(Trimmed { done, order: Some(order), reads })
 }
 
-/// Whether each event of a cut comes behind all that it needs. Of signals that is more than a witness has to keep: one that does with
-/// others than in the run is left as it is.
+/// Whether each event of a cut comes behind all that it needs, and a wait on a condition variable behind a signal that came while it
+/// waited. Of signals the first is more than a witness has to keep: one that does with others than in the run is left as it is.
 fn in_order(run: &Run, sequence: &[Number], cut: &[u32]) -> bool {
     let mut came = vec![0; cut.len()];
+    // Who waits for what, and whether a signal has come since.
+    let mut waiting: FxHashMap<(usize, u64), bool> = FxHashMap::default();
     sequence.iter().filter(|&&event| run.has(cut, event)).all(|&event| {
         let (row, at) = run.place(event);
         came[row] = at + 1;
-        run.sources(event).iter().all(|&source| run.has(&came, source))
+        let reached = match run.event(event).op {
+            Op::Await { object, .. } => {
+                waiting.insert((row, object), false);
+                true
+            }
+            Op::Signal { object, kind: SyncKind::Condition | SyncKind::ConditionAll } => {
+                waiting
+                    .iter_mut()
+                    .filter(|((_, on), _)| *on == object)
+                    .for_each(|(_, reached)| *reached = true);
+                true
+            }
+            Op::Wait { object, kind: SyncKind::Condition | SyncKind::ConditionAll, .. } => {
+                let signals = |&source: &Number| matches!(run.event(source).op, Op::Signal { .. });
+                let reached = waiting.remove(&(row, object)).unwrap_or(false);
+                reached || !run.sources(event).iter().any(signals)
+            }
+            _ => true,
+        };
+        reached && run.sources(event).iter().all(|&source| run.has(&came, source))
     })
 }
 
@@ -90,14 +113,22 @@ fn sequence(
     next.iter().zip(all).all(|(&came, &all)| came == all as usize).then_some(sequence)
 }
 
-/// Takes into a cut the ends of sections that others wait for, and of barriers all that came before; whether each lock is free then
-/// when it is taken.
+/// Takes into a cut the ends of sections that others wait for, of barriers all that came before, and of memory the births; whether
+/// each lock is free then when it is taken.
 fn close(run: &Run, sequence: &[Number], cut: &mut [u32]) -> bool {
     loop {
         let mut wanted: Vec<Number> = Vec::new();
         let mut holders: FxHashMap<u64, Vec<u32>> = FxHashMap::default();
         let mut absent: FxHashMap<u64, Vec<Number>> = FxHashMap::default();
+        let mut unborn: FxHashMap<usize, Vec<Number>> = FxHashMap::default();
         for &event in sequence {
+            let is_birth = matches!(run.event(event).op, Op::Alloc { .. });
+            if run.has(cut, event) {
+                let births = run.cells_of(event).filter_map(|cell| unborn.remove(&cell));
+                wanted.extend(births.flatten());
+            } else if is_birth {
+                run.cells_of(event).for_each(|cell| unborn.entry(cell).or_default().push(event));
+            }
             if let Op::Arrive { barrier, .. } | Op::Leave { barrier } = run.event(event).op {
                 let absent = absent.entry(barrier).or_default();
                 if run.has(cut, event) { wanted.append(absent) } else { absent.push(event) }
