@@ -225,7 +225,11 @@ impl Search<'_> {
         };
         let mut done = vec![0; run.threads()];
         let mut events = Vec::new();
-        let last = found.cut.iter().enumerate().map(|(thread, &cut)| (thread, cut as usize));
+        // What the two threads do behind the last operation that is ordered is told in this order.
+        let last = [found.earlier, found.later].map(|event| {
+            let (thread, _) = run.place(event);
+            (thread, found.cut[thread] as usize)
+        });
         for (thread, to) in order
             .iter()
             .map(|&event| run.place(event))

@@ -113,7 +113,7 @@ impl Record {
         *count += 1;
         // Each thread has an event, for who joins it, and one that waits for its creation.
         let first = std::mem::replace(&mut self.threads.fresh[row as usize], false);
-        self.concerns_others(&event.op);
+        self.concerns_others(row as usize, &event.op);
         let branch = event.op == Op::Branch;
         self.has_branches |= branch;
         if first || matters(&event.op) || branch && self.keeps_branches {
@@ -124,7 +124,7 @@ impl Record {
     }
 
     /// What an event means for other threads: one may be created, or waited for.
-    fn concerns_others(&mut self, op: &Op) {
+    fn concerns_others(&mut self, own: usize, op: &Op) {
         match *op {
             Op::Fork { child } => {
                 let child = self.threads.row(child) as usize;
@@ -132,10 +132,14 @@ impl Record {
             }
             Op::Join { child } => {
                 let child = self.threads.row(child) as usize;
-                self.round_up(child);
+                if child != own {
+                    self.round_up(child);
+                }
             }
             Op::Wait { kind: SyncKind::Everything, .. } => {
-                (0..self.threads.ids.len()).for_each(|thread| self.round_up(thread));
+                (0..self.threads.ids.len())
+                    .filter(|&thread| thread != own)
+                    .for_each(|thread| self.round_up(thread));
             }
             Op::Access(_)
             | Op::Acquire { .. }
