@@ -65,27 +65,26 @@ fn in_order(run: &Run, sequence: &[Number], cut: &[u32]) -> bool {
     sequence.iter().filter(|&&event| run.has(cut, event)).all(|&event| {
         let (row, at) = run.place(event);
         came[row] = at + 1;
-        let reached = match run.event(event).op {
-            Op::Await { object, .. } => {
-                waiting.insert((row, object), false);
-                true
-            }
-            Op::Signal { object, kind: SyncKind::Condition | SyncKind::ConditionAll } => {
-                waiting
-                    .iter_mut()
-                    .filter(|((_, on), _)| *on == object)
-                    .for_each(|(_, reached)| *reached = true);
-                true
-            }
-            Op::Wait { object, kind: SyncKind::Condition | SyncKind::ConditionAll, .. } => {
-                let signals = |&source: &Number| matches!(run.event(source).op, Op::Signal { .. });
-                let reached = waiting.remove(&(row, object)).unwrap_or(false);
-                reached || !run.sources(event).iter().any(signals)
-            }
-            _ => true,
-        };
+        let reached = step(run, &mut waiting, event);
         reached && run.sources(event).iter().all(|&source| run.has(&came, source))
     })
+}
+
+/// Plays one event for those who wait on condition variables; `false` if it ends a wait that a signal ended in the run and none has
+/// ended here.
+fn step(run: &Run, waiting: &mut FxHashMap<(usize, u64), bool>, event: Number) -> bool {
+    let (row, _) = run.place(event);
+    let op = run.event(event).op;
+    if let Op::Await { object, .. } = op {
+        waiting.insert((row, object), false);
+    } else if let Op::Signal { object, kind: SyncKind::Condition | SyncKind::ConditionAll } = op {
+        waiting.iter_mut().filter(|((_, on), _)| *on == object).for_each(|(_, reached)| *reached = true);
+    } else if let Op::Wait { object, kind: SyncKind::Condition | SyncKind::ConditionAll, .. } = op {
+        let is_signal = |&source: &Number| matches!(run.event(source).op, Op::Signal { .. });
+        let reached = waiting.remove(&(row, object)).unwrap_or(false);
+        return reached || !run.sources(event).iter().any(is_signal);
+    }
+    true
 }
 
 /// The events of a cut in the order of a witness.
