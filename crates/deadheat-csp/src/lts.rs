@@ -19,7 +19,7 @@ pub(crate) fn most_states(memory: usize) -> usize {
 }
 
 /// One move: from a state, by a label, to a state.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct Move {
     pub(crate) from: u32,
     pub(crate) label: u32,

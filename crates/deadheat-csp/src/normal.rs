@@ -39,8 +39,8 @@ impl Normal {
 
 /// The normal form of a term.
 pub(crate) fn normal(terms: &mut Terms, term: Term, memory: usize) -> Result<Normal, Fault> {
-    let net = compile::network(terms, term, memory)?;
-    let plan = Plan::new(&net, memory);
+    let mut net = compile::network(terms, term, memory)?;
+    let plan = Plan::new(&mut net, memory);
     let layout = pack::layout(plan.stored(&net));
     let graph = crate::refine::with_words!(layout, W => {
         explore::<W>(&Machine::new(&net, &plan, &layout.fields), memory)

@@ -158,8 +158,8 @@ fn compiled(
     limits: &Limits,
 ) -> Result<Box<dyn Searched>, Fault> {
     let normal = normal::normal(terms, spec, limits.memory)?;
-    let net = compile::network(terms, implementation, limits.memory)?;
-    let plan = Plan::new(&net, limits.memory);
+    let mut net = compile::network(terms, implementation, limits.memory)?;
+    let plan = Plan::new(&mut net, limits.memory);
     let layout = pack::layout(plan.stored(&net).chain([normal.nodes()]));
     if net.rules.len().saturating_mul(machine::bytes_a_rule(layout.words)) > limits.memory {
         return Err(Fault::Memory(Stage::Leaves, plan.stored(&net).sum()));
