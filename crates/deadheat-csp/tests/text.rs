@@ -158,6 +158,37 @@ fn a_model_means_what_it_says() {
     assert_eq!(verdicts(&again), found);
 }
 
+/// What comes behind an input is what each value makes of it, whether or not and wherever it is asked for.
+#[test]
+fn an_input_means_its_values() {
+    let same = [
+        ("c?x -> d?y -> e -> STOP", "(c?z -> SKIP) ; (d?z -> SKIP) ; (e -> STOP)"),
+        ("c?x -> d?y -> c!x -> STOP", "(c.0 -> d?y -> c.0 -> STOP) [] (c.1 -> d?y -> c.1 -> STOP)"),
+        ("c?x -> d?y -> d!y -> STOP", "c?x -> ((d.0 -> d.0 -> STOP) [] (d.1 -> d.1 -> STOP))"),
+        ("c?x -> d?x -> d!x -> STOP", "c?x -> ((d.0 -> d.0 -> STOP) [] (d.1 -> d.1 -> STOP))"),
+        ("c?x -> (if x == 0 then e -> STOP else STOP)", "(c.0 -> e -> STOP) [] (c.1 -> STOP)"),
+        ("c?x -> P(x)", "(c.0 -> P(0)) [] (c.1 -> P(1))"),
+        ("c?x -> d?y -> P(x)", "(c.0 -> d?y -> P(0)) [] (c.1 -> d?y -> P(1))"),
+    ];
+    for (one, other) in same {
+        let text = format!(
+            "channel c, d : {{0..1}}\nchannel e\nP(x) = d!x -> STOP\nA = {one}\nB = {other}\n\
+             assert A [T= B\nassert B [T= A\n"
+        );
+        let script = cspm::read(&text).unwrap_or_else(|error| panic!("{error} in\n{text}"));
+        let mut model = cspm::model(&script).unwrap_or_else(|error| panic!("{error} in\n{text}"));
+        for assertion in model.assertions.clone() {
+            let outcome = traces(
+                &mut model.terms,
+                assertion.specification,
+                assertion.implementation,
+                &Limits::default(),
+            );
+            assert_eq!(outcome.expect("guarded").verdict, Verdict::Holds, "{text}");
+        }
+    }
+}
+
 #[test]
 fn operators_bind_as_in_the_language() {
     for (written, meant) in BINDINGS {

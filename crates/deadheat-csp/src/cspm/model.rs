@@ -64,6 +64,16 @@ pub fn model(script: &Script) -> Result<Model, Error> {
     Ok(Model { terms: builder.terms, assertions })
 }
 
+/// What comes behind an input.
+struct Rest<'a> {
+    steps: &'a [Communication],
+    then: &'a Expr,
+    /// Where among the variables those of the input begin.
+    inputs: usize,
+    /// What it is if it does not depend on these.
+    same: Option<Term>,
+}
+
 struct Builder<'a> {
     globals: Globals<'a>,
     terms: Terms,
@@ -281,9 +291,9 @@ impl<'a> Builder<'a> {
             None => self.process(then, variables)?,
             Some(input) => {
                 let parts = self.globals.value(&input.head, variables)?.parts().to_vec();
-                let rest = (&steps[plain + 1..], then);
+                let mut rest = Rest { steps: &steps[plain + 1..], then, inputs: variables.len(), same: None };
                 let mut choices = Vec::new();
-                self.input(input, &input.fields, parts, rest, variables, &mut choices)?;
+                self.input(input, &input.fields, parts, &mut rest, variables, &mut choices)?;
                 self.terms.external(&choices)
             }
         };
@@ -295,7 +305,7 @@ impl<'a> Builder<'a> {
         step: &Communication,
         fields: &[Field],
         mut parts: Vec<Value>,
-        rest: (&'a [Communication], &'a Expr),
+        rest: &mut Rest<'a>,
         variables: &mut Variables,
         choices: &mut Vec<Term>,
     ) -> Result<(), Error> {
@@ -305,10 +315,11 @@ impl<'a> Builder<'a> {
         match fields.split_first() {
             None => {
                 let event = self.event(&step.head, &Value::Dot(parts.into()))?;
-                self.globals.depth += 1;
-                let then = self.prefix(rest.0, rest.1, variables);
-                self.globals.depth -= 1;
-                choices.push(self.terms.prefix(event, then?));
+                let then = match rest.same {
+                    Some(same) => same,
+                    None => self.rest(rest, variables)?,
+                };
+                choices.push(self.terms.prefix(event, then));
                 Ok(())
             }
             Some((Field::Output(value), fields)) => {
@@ -335,6 +346,18 @@ impl<'a> Builder<'a> {
                 Ok(())
             }
         }
+    }
+
+    /// What comes behind an input. It is the same whatever was put in if none of that is asked for on the way.
+    fn rest(&mut self, rest: &mut Rest<'a>, variables: &mut Variables) -> Result<Term, Error> {
+        let inputs = rest.inputs..variables.len();
+        let reads = self.globals.reads_of(inputs.clone());
+        self.globals.depth += 1;
+        let then = self.prefix(rest.steps, rest.then, variables);
+        self.globals.depth -= 1;
+        let then = then?;
+        rest.same = (self.globals.reads_of(inputs) == reads).then_some(then);
+        Ok(then)
     }
 
     fn replicated(

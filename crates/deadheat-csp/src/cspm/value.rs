@@ -1,5 +1,6 @@
 //! Values: what expressions that are no processes mean.
 
+use std::ops::Range;
 use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
@@ -72,6 +73,8 @@ pub(super) struct Globals<'a> {
     atoms: Vec<&'a str>,
     pub(super) channels: Vec<Channel>,
     pub(super) depth: usize,
+    /// How often the variable at each place was asked for.
+    reads: Vec<u64>,
 }
 
 impl<'a> Globals<'a> {
@@ -83,6 +86,7 @@ impl<'a> Globals<'a> {
             atoms: Vec::new(),
             channels: Vec::new(),
             depth: 0,
+            reads: Vec::new(),
         };
         for item in &script.items {
             match &item.what {
@@ -253,8 +257,12 @@ impl<'a> Globals<'a> {
     }
 
     fn named(&mut self, expr: &Expr, name: &str, variables: &Variables) -> Result<Value, Error> {
-        if let Some((_, value)) = variables.iter().rev().find(|(known, _)| known == name) {
-            return Ok(value.clone());
+        if let Some(at) = variables.iter().rposition(|(known, _)| known == name) {
+            if self.reads.len() <= at {
+                self.reads.resize(at + 1, 0);
+            }
+            self.reads[at] += 1;
+            return Ok(variables[at].1.clone());
         }
         if let Some(value) = self.values.get(name) {
             return Ok(value.clone());
@@ -264,6 +272,11 @@ impl<'a> Globals<'a> {
             self.values.insert(name, value.clone());
         }
         Ok(value)
+    }
+
+    /// How often the variables at some places were asked for.
+    pub(super) fn reads_of(&self, places: Range<usize>) -> u64 {
+        self.reads.iter().take(places.end).skip(places.start).sum()
     }
 
     fn called(&mut self, expr: &Expr, name: &str, arguments: Vec<Value>) -> Result<Value, Error> {
