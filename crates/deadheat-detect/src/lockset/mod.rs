@@ -69,7 +69,6 @@ pub struct Lockset {
     hits: Vec<Hit>,
     atomics: Filter,
     limit: usize,
-    /// Whether the limit was reached.
     /// How many events came so far, and how many when it last forgot what it knew.
     taken: u64,
     forgot: u64,
