@@ -5,6 +5,8 @@
 //! are, unless they need a part of it to be left out. When the bound is reached, that is done with
 //! all up to a moment at which the memory was half full; the sink is told.
 
+use deadheat_core::race::RaceSink;
+
 /// The memory is looked at after so many events at least.
 const EVERY: u64 = 256;
 
@@ -36,20 +38,60 @@ impl Limit {
     }
 
     /// How many events there were.
-    #[must_use]
-    pub fn events(&self) -> u64 {
+    fn events(&self) -> u64 {
         self.events
     }
 
-    /// Takes how much memory is taken, and notes when it is half full with which events were then `present`, by slot.
-    pub fn note(&mut self, memory: usize, present: impl FnOnce() -> Vec<u32>) {
-        if self.bytes.is_some_and(|bytes| memory * 2 > bytes) && self.half.is_none() {
-            self.half = Some((present(), self.events));
-        }
+    /// If so much memory is half of the bound or more, for the first time since [`Self::half`].
+    fn fills_half(&self, memory: usize) -> bool {
+        self.half.is_none() && self.bytes.is_some_and(|bytes| memory * 2 > bytes)
+    }
+
+    /// Notes that the memory is half full with which events `present`, by slot.
+    fn note(&mut self, present: Vec<u32>) {
+        self.half = Some((present, self.events));
     }
 
     /// Up to which events, by slot, to forget first, and how many those are in the trace.
-    pub fn half(&mut self) -> Option<(Vec<u32>, u64)> {
+    fn half(&mut self) -> Option<(Vec<u32>, u64)> {
         self.half.take()
+    }
+}
+
+/// An analysis that can forget the beginning of the trace.
+pub trait Bounded {
+    /// How many bytes it takes.
+    fn memory(&self) -> usize;
+
+    /// Its bound.
+    fn limit(&mut self) -> &mut Limit;
+
+    /// The last events that each slot has had.
+    fn present(&self) -> Vec<u32>;
+
+    /// Takes the number of the last event, by slot, that need not be remembered: all up to it is part of every witness from now on,
+    /// and nothing of it is told any more.
+    fn forget(&mut self, upto: &[u32]);
+
+    /// Keeps to the bound of that many bytes: forgets first what came before the memory was half full, then everything if that is not
+    /// enough, and tells the sink.
+    #[cold]
+    fn look(&mut self, bytes: usize, sink: &mut dyn RaceSink) {
+        let memory = self.memory();
+        if self.limit().fills_half(memory) {
+            let present = self.present();
+            self.limit().note(present);
+        }
+        if memory <= bytes {
+            return;
+        }
+        if let Some((upto, events)) = self.limit().half() {
+            self.forget(&upto);
+            sink.forgot(events);
+        }
+        if self.memory() * 4 > bytes * 3 {
+            self.forget(&self.present());
+            sink.forgot(self.limit().events());
+        }
     }
 }

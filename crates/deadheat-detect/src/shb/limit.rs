@@ -3,6 +3,7 @@
 use deadheat_core::race::RaceSink;
 
 use super::{SWEEP_AT_LEAST, Shb};
+use crate::clock::limit::{Bounded, Limit};
 use crate::clock::past::Moment;
 use crate::clock::sites::Sites;
 
@@ -22,25 +23,21 @@ impl Shb {
             self.look(bytes, sink);
         }
     }
+}
 
-    #[cold]
-    fn look(&mut self, bytes: usize, sink: &mut dyn RaceSink) {
-        let memory = self.memory();
-        self.limit.note(memory, || self.past.present());
-        if memory <= bytes {
-            return;
-        }
-        if let Some((upto, events)) = self.limit.half() {
-            self.forget(&upto);
-            sink.forgot(events);
-        }
-        if self.memory() * 4 > bytes * 3 {
-            self.forget(&self.past.present());
-            sink.forgot(self.limit.events());
-        }
+impl Bounded for Shb {
+    fn memory(&self) -> usize {
+        self.memory()
     }
 
-    /// All up to the number that `upto` has for each slot is part of every witness from now on, and nothing of it is told any more.
+    fn limit(&mut self) -> &mut Limit {
+        &mut self.limit
+    }
+
+    fn present(&self) -> Vec<u32> {
+        self.past.present()
+    }
+
     fn forget(&mut self, upto: &[u32]) {
         let kept = |moment: Moment| upto.get(moment.slot as usize).is_none_or(|&upto| moment.number > upto);
         self.floor = upto.to_vec();

@@ -3,6 +3,7 @@
 use deadheat_core::race::RaceSink;
 
 use super::SyncPreserving;
+use crate::clock::limit::{Bounded, Limit};
 use crate::clock::past::Moment;
 use crate::clock::sites::Sites;
 
@@ -15,22 +16,19 @@ impl SyncPreserving {
             self.look(bytes, sink);
         }
     }
+}
 
-    #[cold]
-    fn look(&mut self, bytes: usize, sink: &mut dyn RaceSink) {
-        let memory = self.memory();
-        self.limit.note(memory, || self.past.present());
-        if memory <= bytes {
-            return;
-        }
-        if let Some((upto, events)) = self.limit.half() {
-            self.forget(&upto);
-            sink.forgot(events);
-        }
-        if self.memory() * 4 > bytes * 3 {
-            self.forget(&self.past.present());
-            sink.forgot(self.limit.events());
-        }
+impl Bounded for SyncPreserving {
+    fn memory(&self) -> usize {
+        self.memory()
+    }
+
+    fn limit(&mut self) -> &mut Limit {
+        &mut self.limit
+    }
+
+    fn present(&self) -> Vec<u32> {
+        self.past.present()
     }
 
     fn forget(&mut self, upto: &[u32]) {
