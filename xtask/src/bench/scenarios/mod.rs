@@ -204,7 +204,15 @@ impl Bench<'_> {
         let mut seen = Seen::default();
         for _ in 0..self.options.pairs {
             run.expect(peer.codes())?;
-            seen.add(&scenario.lines_of_races(), peer.told(&read(&run.messages)?, &file));
+            let messages = read(&run.messages)?;
+            if let Some(line) = peer.failure(&messages) {
+                return Err(Stop::failed(format!(
+                    "{}: {} watched nothing: {line}",
+                    scenario.name,
+                    peer.name()
+                )));
+            }
+            seen.add(&scenario.lines_of_races(), peer.told(&messages, &file));
         }
         Ok(seen)
     }

@@ -61,6 +61,15 @@ impl Peer {
         }
     }
 
+    /// The line that says that it could not watch the run, if there is one: it ends as if it had found a race.
+    pub(super) fn failure(self, messages: &str) -> Option<&str> {
+        let says = match self {
+            Peer::Helgrind => return None,
+            Peer::Tsan => ["ERROR: ThreadSanitizer", "FATAL: ThreadSanitizer"],
+        };
+        messages.lines().find(|line| says.iter().any(|says| line.contains(says)))
+    }
+
     /// The races that it tells: of each side the innermost line in the program's source. A race is left out if the tool
     /// has forgotten where one side was.
     pub(super) fn told(self, messages: &str, file: &str) -> BTreeSet<Lines> {
@@ -171,5 +180,8 @@ mod tests {
             WARNING: ThreadSanitizer: data race (pid=1)\n  Write of size 4 at 0x1 by thread T2:\n    #0 two /x/p.c:7:1 (p+0x1)\n\
             \x20 Previous read of size 4 at 0x1 by thread T1:\n    [failed to restore the stack]\n";
         assert_eq!(Peer::Tsan.told(text, "p.c"), BTreeSet::from([[12, 24]]));
+        assert_eq!(Peer::Tsan.failure(text), None);
+        let limited = "==7==Re-execing with unlimited virtual address space.\n==7==ERROR: ThreadSanitizer setrlimit() failed 22";
+        assert_eq!(Peer::Tsan.failure(limited), Some("==7==ERROR: ThreadSanitizer setrlimit() failed 22"));
     }
 }
