@@ -27,6 +27,11 @@ impl Clock {
         self.0[slot as usize] = clock;
     }
 
+    /// One thread changes the clock all the time: it is to lie in no line of the processor's caches with another's.
+    pub(crate) fn reserve_line(&mut self) {
+        self.0.reserve_line();
+    }
+
     /// How many slots it has room for.
     #[inline(always)]
     pub(crate) fn width(&self) -> usize {

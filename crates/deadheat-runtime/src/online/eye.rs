@@ -139,7 +139,10 @@ impl Eye {
     /// Gives a thread that knows `self.clock` a slot.
     pub(super) fn settle(&mut self, thread: *mut Thread, id: u32) {
         let (slot, clock) = slots::take(thread, id, &self.clock);
-        slots::alone_with(|| self.clock.set(slot, clock - STEP));
+        slots::alone_with(|| {
+            self.clock.reserve_line();
+            self.clock.set(slot, clock - STEP);
+        });
         self.slot = slot;
         self.history = slots::history(slot);
         self.version = u64::from(id) << 32;

@@ -16,7 +16,7 @@ use deadheat_core::kind::Kind;
 use deadheat_core::race::HeldLock;
 
 use super::eye::STEP;
-use super::list::List;
+use super::list::{LINE, List};
 use super::report::MOST_LOCKS as MOST_TOLD;
 use super::{memory, pool};
 use crate::cold::lock::Lock;
@@ -63,9 +63,6 @@ const CLOCK: u64 = (1 << 38) - 1;
 const CUT: u64 = 1 << 63;
 /// So many records are written before the count says so.
 const AT_ONCE: u64 = 3;
-/// Bytes of a cache line.
-const LINE: usize = 64;
-
 /// One slot's memory of its accesses.
 #[repr(C)]
 pub(crate) struct History {

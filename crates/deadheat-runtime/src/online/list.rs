@@ -5,6 +5,9 @@ use core::ptr::null_mut;
 
 use super::pool;
 
+/// Bytes of a line of the processor's caches.
+pub(super) const LINE: usize = 64;
+
 /// As a `Vec` of plain values. All zeros is an empty one; it is not freed unless [`List::drop_all`] is called.
 #[repr(C)]
 pub(crate) struct List<T: Copy> {
@@ -25,6 +28,11 @@ impl<T: Copy> List<T> {
         if count > self.room as usize {
             self.grow(count);
         }
+    }
+
+    /// Takes a line of the processor's caches at least, which no other list has a part of.
+    pub(super) fn reserve_line(&mut self) {
+        self.reserve(LINE / size_of::<T>());
     }
 
     #[cold]

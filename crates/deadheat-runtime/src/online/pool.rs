@@ -6,6 +6,7 @@
 use core::cell::UnsafeCell;
 use core::ptr::null_mut;
 
+use super::list::LINE;
 use super::memory;
 use crate::cold::lock::Lock;
 use crate::sys;
@@ -63,7 +64,7 @@ const fn class(room: usize) -> usize {
     EACH / STEP + (power - EACH.ilog2()) as usize * 4 + quarter - 1
 }
 
-/// Memory for `size` bytes, aligned to 16, not zeroed.
+/// Memory for `size` bytes, aligned to 16, and to a line of the processor's caches if it is whole lines; not zeroed.
 pub(crate) fn take(size: usize) -> *mut u8 {
     let room = room(size);
     if room >= LARGE {
@@ -77,6 +78,9 @@ pub(crate) fn take(size: usize) -> *mut u8 {
             if !first.is_null() {
                 pool.free[class(room)] = (*first).next;
                 return first.cast();
+            }
+            if room.is_multiple_of(LINE) {
+                pool.at = pool.at.next_multiple_of(LINE);
             }
             if pool.at + room > pool.end {
                 pool.at = map(CHUNK) as usize;
