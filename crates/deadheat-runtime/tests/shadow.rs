@@ -406,6 +406,31 @@ fn a_cell_tells_what_a_memory_without_end_would_tell() {
     assert!(atomic > RUNS as usize / 2, "{atomic} atomic words were double");
 }
 
+/// A thread that reads and writes a granule by halves and as a whole, in moments too far apart for double words, does not fill its set: a word that another one of it
+/// makes up for gives its place to the next.
+#[test]
+fn accesses_far_apart_by_parts_take_no_more_room() {
+    const APART: u64 = 1000;
+    let (halves, other) = ([0x0f, 0xf0], word::moment(2, 1));
+    for kind in [0, WRITE] {
+        let set: [AtomicU64; 6] = Default::default();
+        set[0].store(other, Ordering::Relaxed);
+        let mut random = Random(7);
+        for time in 1..=200 {
+            let bytes = if random.below(4) == 0 { [BYTES, BYTES] } else { halves };
+            for bytes in bytes {
+                let mine = word::only(word::moment(1, time * APART), bytes) | kind;
+                let mut clocks = [0; SLOTS + 1];
+                clocks[2] = 1;
+                let came = crowd::enter(&Knows { own: 1, clocks, all: [0; SLOTS + 1] }, &set, mine);
+                assert!(matches!(came, Came::Yes(_) | Came::There(_)), "{came:?} at {time}: {set:x?}");
+            }
+        }
+        let own = set.iter().filter(|word| word::same_slot(word.load(Ordering::Relaxed), word::moment(1, 1)));
+        assert!(own.count() <= 2, "{set:x?}");
+    }
+}
+
 /// The same of cells that have sets in common, of which there are few, so that they are used again.
 #[test]
 fn cells_with_sets_in_common_tell_it_too() {

@@ -5,8 +5,8 @@
 
 use super::set::{Seen, put};
 use super::word::{
-    self, ATOMIC, SEALED, WRITE, conflict, covers, is_double, is_earlier, is_special, joins, outdoes,
-    same_slot, stands_for, with,
+    self, ATOMIC, SEALED, WRITE, conflict, covers, is_double, is_earlier, is_special, joins, makes_up_for,
+    outdoes, same_slot, stands_for, with,
 };
 use crate::sys::primitive::{AtomicU64, Ordering};
 
@@ -86,8 +86,14 @@ fn enter_anew(seen: &impl Seen, set: &[AtomicU64], mine: u64) -> Came {
             best = (Room::Outdone, at, word, mine);
         }
     }
-    let (room, at, old, new) = best;
-    if room == Room::Nowhere || !put(&set[at], old, new) {
+    let (mut room, at, mut old, mut new) = best;
+    let mut place = &set[at];
+    if room >= Room::Free
+        && let Some((other, word)) = left_over(set, mine)
+    {
+        (room, place, old, new) = (Room::Outdone, other, word, mine);
+    }
+    if room == Room::Nowhere || !put(place, old, new) {
         return Came::No;
     }
     judged(seen, set, (mine, new))
@@ -98,29 +104,58 @@ fn enter_anew(seen: &impl Seen, set: &[AtomicU64], mine: u64) -> Came {
 fn replace(set: &[AtomicU64], mine: u64) -> Came {
     for place in set {
         let word = place.load(Ordering::Acquire);
-        if !same_slot(word, mine) {
-            if word == 0 {
-                break;
+        if same_slot(word, mine) {
+            if is_earlier(word, mine) {
+                return came(place, word, mine);
             }
-            continue;
+            if stands_for(word, mine) {
+                return Came::There(word);
+            }
+        } else if word == 0 {
+            break;
         }
-        let new = if is_earlier(word, mine) {
-            mine
-        } else if stands_for(word, mine) {
-            return Came::There(word);
-        } else if joins(word, mine) {
-            with(word, mine)
-        } else {
-            0
-        };
-        if new == word {
+    }
+    replace_otherwise(set, mine)
+}
+
+/// As [`replace`], where none of the slot's words is of the same bytes.
+#[inline(never)]
+fn replace_otherwise(set: &[AtomicU64], mine: u64) -> Came {
+    for place in set {
+        let word = place.load(Ordering::Acquire);
+        if word == 0 {
+            break;
+        }
+        let new = if same_slot(word, mine) && joins(word, mine) { with(word, mine) } else { 0 };
+        if new == word && new != 0 {
             return Came::There(word);
         }
         if new != 0 {
-            return if put(place, word, new) { Came::Yes(new) } else { Came::No };
+            return came(place, word, new);
         }
     }
-    Came::No
+    match left_over(set, mine) {
+        Some((place, word)) => came(place, word, mine),
+        None => Came::No,
+    }
+}
+
+/// Puts `new` in the place of `word`.
+#[inline(always)]
+fn came(place: &AtomicU64, word: u64, new: u64) -> Came {
+    if put(place, word, new) { Came::Yes(new) } else { Came::No }
+}
+
+/// A word of the slot of `mine` that another one of the slot makes up for: what its thread accesses in parts, now these, now those, in moments far from each other
+/// would fill the set otherwise. The other may go meanwhile, but only for a word that makes up for both.
+fn left_over(set: &[AtomicU64], mine: u64) -> Option<(&AtomicU64, u64)> {
+    let own = || {
+        let words = set.iter().map(|place| (place, place.load(Ordering::Acquire)));
+        words.take_while(|&(_, word)| word != 0).filter(|&(_, word)| same_slot(word, mine))
+    };
+    own().find(|&(place, word)| {
+        own().any(|(other, by)| !core::ptr::eq(other, place) && makes_up_for(by, word))
+    })
 }
 
 /// What came of an access that is in the set as or by `new`.

@@ -176,7 +176,10 @@ unsafe extern "C" fn on_access_in_crowd<const KIND: u16>(
     unsafe {
         let thread = sys::machine::thread_word() as *mut Thread;
         let general = size > GRANULE && address & LAST_GRANULE == LAST_GRANULE;
-        if !general {
+        // A small read is looked for where it goes; but before it goes there, its context is told.
+        let read = const { !Kind(KIND).plain_writes() && Kind(KIND).plain_size() <= GRANULE };
+        let told = (*thread).top == (*thread).clean;
+        if !general && (!read || !told || word::is_common((*cell)[0].load(Ordering::Relaxed))) {
             (*thread).busy = JUDGING;
             compiler_fence(Ordering::SeqCst);
             let blocks = &mut (*thread).eye.blocks;
