@@ -144,6 +144,7 @@ unsafe fn detect<R>(
         if meant.writes() {
             held.wrote();
         }
+        online::soon(address, &held);
         let outcome = operation();
         let (mode, order) = (outcome.mode, outcome.order);
         online::atomic(thread, &Operation { pc, address, log2, mode, order }, &held);

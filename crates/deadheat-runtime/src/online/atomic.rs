@@ -15,6 +15,7 @@ use super::word::{self, ATOMIC, GRANULE, WRITE};
 use super::{JUDGING, ORDERING, enter, judge, looking, ordering, quick};
 use crate::hot::stripe::{Held, Shown};
 use crate::hot::thread::Thread;
+use crate::sys;
 
 /// An atomic operation that took place just now.
 #[derive(Clone, Copy)]
@@ -37,6 +38,19 @@ impl Operation {
     fn kept(&self) -> Kept {
         let place = (self.address as u64, u32::from(self.log2));
         Kept::atomic(place, self.mode, self.order, self.pc as u64)
+    }
+}
+
+/// The lines that an operation is about to change, whose stripe is held, are fetched at once: each locked instruction waits for its own alone, and all behind it
+/// would wait for that.
+#[inline(always)]
+pub(crate) fn soon(address: usize, held: &Held<'_>) {
+    sys::machine::prefetch_to_write(address);
+    if let Some(cell) = shadow::cell(address) {
+        sys::machine::prefetch_to_write(core::ptr::from_ref(cell) as usize);
+    }
+    if let Some(shown) = held.shown(address as u64) {
+        sys::machine::prefetch_to_write(shown.object as usize);
     }
 }
 

@@ -45,7 +45,7 @@ use core::sync::atomic::{Ordering, compiler_fence};
 use deadheat_core::access::{Access, Mode, Via};
 use deadheat_core::event::{BlockKind, Fault, LockMode, Op, SyncKind};
 
-pub(crate) use atomic::{Operation, atomic, load};
+pub(crate) use atomic::{Operation, atomic, load, soon};
 pub(crate) use eye::Eye;
 pub(crate) use history::Kept;
 pub(crate) use life::{born as block_born, died as block_died, is_common as tells_lives};

@@ -529,6 +529,13 @@ pub(crate) fn fence_after_locked() {
     core::sync::atomic::compiler_fence(core::sync::atomic::Ordering::SeqCst);
 }
 
+/// Tells the processor that the line of an address, which may be any, will be written soon.
+#[inline(always)]
+pub(crate) fn prefetch_to_write(address: usize) {
+    // SAFETY: it changes nothing but the caches, and reports no fault. Old processors take it for no operation.
+    unsafe { asm!("prefetchw byte ptr [{}]", in(reg) address, options(nostack, preserves_flags, readonly)) };
+}
+
 /// Tells the processor that this is a loop that waits.
 #[inline(always)]
 pub(crate) fn pause() {
