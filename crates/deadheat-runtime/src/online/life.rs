@@ -10,7 +10,7 @@ use core::sync::atomic::{Ordering, compiler_fence};
 use super::eye::Eye;
 use super::shadow::{self, LARGE};
 use super::word::{GRANULE, WRITE};
-use super::{JUDGING, forget_within, freed, looking, object, state};
+use super::{JUDGING, fill, forget_within, freed, looking, object, state};
 use crate::hot::thread::Thread;
 use crate::intercept::{BORN, LARGEST_WAITING};
 
@@ -57,6 +57,9 @@ pub(crate) unsafe fn born(
         compiler_fence(Ordering::SeqCst);
         // While nothing is looked at, all that the cells know of is known to everybody who will look.
         if looked && let Some(cells) = place.cells(size) {
+            if !fill::is_there(address) {
+                fill::ahead(address);
+            }
             let eye = &mut (*thread).eye;
             let birth = if used { eye.birth() } else { 0 };
             shadow::begin(cells, (birth, BORN as usize / GRANULE), &mut eye.blocks);

@@ -18,6 +18,7 @@ mod clock;
 mod common;
 mod crowd;
 mod eye;
+mod fill;
 mod freed;
 mod history;
 mod life;
@@ -179,6 +180,9 @@ unsafe fn enter_all(
         let mut entered = Entered::No;
         if at.is_multiple_of(GRANULE) && end - at >= 2 * GRANULE && moment & ATOMIC == 0 {
             let cells = shadow::cells(at, ((end - at) / GRANULE).min(AT_ONCE));
+            if cells.first().is_some_and(|cell| cell[0].load(Ordering::Relaxed) == 0) && !fill::is_there(at) {
+                fill::ahead(at);
+            }
             let (done, new);
             (done, new, entered) = pair::over(&past, cells, moment | BYTES);
             if new {

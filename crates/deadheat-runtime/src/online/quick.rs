@@ -18,7 +18,7 @@ use super::range;
 use super::set::Seen;
 use super::shadow::{self, Cell, LAST_GRANULE, REGION_LOG2, REGIONS};
 use super::word::{self, BYTES, EARLIER, GRANULE, WRITE};
-use super::{JUDGING, block, judge};
+use super::{JUDGING, block, fill, judge};
 use crate::hot::thread::{self, Thread, UNWATCHED};
 use crate::sys;
 
@@ -122,6 +122,9 @@ unsafe extern "C" fn on_access_after_others<const KIND: u16>(
 ) {
     // SAFETY: `on_access` found the calling thread's state and that it is in no other hook; the cells are mapped.
     unsafe {
+        if (*cell)[0].load(Ordering::Relaxed) == 0 && !fill::is_there(address) {
+            return on_access_to_fresh_page::<KIND>(address, pc, mine, cell);
+        }
         if const { Kind(KIND).plain_size() < GRANULE } {
             return on_access_in_other_state::<KIND>(address, pc, mine, cell);
         }
@@ -142,6 +145,20 @@ unsafe extern "C" fn on_access_after_others<const KIND: u16>(
         }
         Eye::keep(thread, const { Kept::new(Kind(KIND)) }.at(address, pc));
     }
+}
+
+/// As [`on_access`], where nothing is in the first of its cells, whose page may not be there.
+#[cold]
+#[inline(never)]
+unsafe extern "C" fn on_access_to_fresh_page<const KIND: u16>(
+    address: usize,
+    pc: usize,
+    mine: u64,
+    cell: *const Cell,
+) {
+    fill::ahead(address);
+    // SAFETY: passed on.
+    unsafe { on_access_after_others::<KIND>(address, pc, mine, cell) }
 }
 
 /// As [`on_access`], where the first of its cells has more than [`pair::renew`] and [`pair::follow`] deal with, or a [block].

@@ -15,7 +15,7 @@ use super::quick::past_of;
 use super::row::{self, Ends, Row};
 use super::shadow::{self, Cell, REGION_LOG2, REGIONS};
 use super::word::{BYTES, GRANULE, WRITE};
-use super::{AT_ONCE, JUDGING};
+use super::{AT_ONCE, JUDGING, fill};
 use crate::hot::thread::Thread;
 
 /// Up to so many bytes an access goes the short way: it is noted behind all its cells.
@@ -110,11 +110,15 @@ pub(crate) unsafe fn publish<const WRITES: bool>(address: usize, size: usize, pc
         if base == 0 || ignored || !super::looking() {
             return in_general::<WRITES>(address, size, pc, kind);
         }
+        let cells = cells(base, address, last);
+        if cells[0][0].load(Ordering::Relaxed) == 0 && !fill::is_there(address) {
+            fill::ahead(address);
+        }
         (*thread).busy = JUDGING;
         compiler_fence(Ordering::SeqCst);
         let mine = (*thread).eye.mine | if WRITES { WRITE } else { 0 };
         let past = past_of(thread);
-        let mut row = Row::new(cells(base, address, last), mine, ends(address, last));
+        let mut row = Row::new(cells, mine, ends(address, last));
         let mut going = Going { thread, base, kept: kind.of_size(size).at(address, pc), noted: false };
         while let Some((cell, mine, entered)) = row.publish::<WRITES>(&past) {
             going.enter(cell, mine, entered);

@@ -8,20 +8,20 @@ use core::sync::atomic::{AtomicU32, AtomicU64 as Word, AtomicUsize, Ordering};
 use deadheat_core::event::BlockKind;
 
 use super::block::{self, Blocks};
-use super::memory;
 use super::word::GRANULE;
+use super::{fill, memory};
 use crate::sys;
 use crate::sys::primitive::AtomicU64;
 
 /// log2 of a region's size.
 pub(crate) const REGION_LOG2: u32 = 26;
-const REGION: usize = 1 << REGION_LOG2;
+pub(super) const REGION: usize = 1 << REGION_LOG2;
 /// Regions of the program's half of the address space.
 pub(crate) const REGIONS: usize = 1 << (47 - REGION_LOG2);
 /// The last granule of a region, as the bits of an address that tell.
 pub(super) const LAST_GRANULE: usize = REGION - GRANULE;
 /// Bytes of shadow for one byte.
-const SCALE: usize = 2;
+pub(super) const SCALE: usize = 2;
 
 /// By region: what to add to twice an address; 0 where nothing was touched yet.
 pub(crate) static CELLS: [AtomicUsize; REGIONS] = [const { AtomicUsize::new(0) }; REGIONS];
@@ -141,6 +141,7 @@ unsafe fn clear_part(base: usize, from: usize, to: usize, by_pages: bool, blocks
             if back > front {
                 clear_cells(base, from, front, blocks);
                 sys::forget_pages(first as *mut u8, last - first);
+                fill::gone(front, back - front);
                 from = back;
             }
         }
@@ -320,14 +321,15 @@ impl Place {
     pub(super) fn note(self, size: usize, node: u32, thread: u32) {
         // SAFETY: `place` looked for that.
         let [first, second, rest @ ..] = (unsafe { self.notes(size) }) else { return };
+        const { assert!(BlockKind::Heap as u32 == 0) };
+        // Before it is looked at any of them: a page that is written first is there once and for all (`fill`).
+        second.store(size as u64, Ordering::Relaxed);
         for word in rest {
             // Those of other blocks within this one are of a past life.
             if word.load(Ordering::Relaxed) != 0 {
                 word.store(0, Ordering::Relaxed);
             }
         }
-        const { assert!(BlockKind::Heap as u32 == 0) };
-        second.store(size as u64, Ordering::Relaxed);
         let who = (u64::from(node) & NODE) << NODE_SHIFT | u64::from(thread);
         first.store(HEAD | who, Ordering::Release);
     }
@@ -526,5 +528,6 @@ fn forget(region: usize) {
         let start = base.wrapping_add(region * REGION * SCALE);
         // SAFETY: the region is mapped; a word that is gone is an access that is not remembered.
         unsafe { sys::forget_pages(start as *mut u8, REGION * SCALE) };
+        fill::gone(region * REGION, REGION);
     }
 }

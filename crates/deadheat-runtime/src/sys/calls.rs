@@ -60,6 +60,14 @@ pub(crate) unsafe fn forget_pages(address: *mut u8, size: usize) {
     unsafe { syscall(number::MADVISE, [address as usize, size, MADV_DONTNEED, 0, 0, 0]) };
 }
 
+/// Makes the pages of a private mapping that are not there yet, so that they can be written. Where the system cannot do that (before
+/// Linux 5.14), or has no memory, they come as they are touched.
+pub(crate) fn populate(address: *mut u8, size: usize) {
+    const MADV_POPULATE_WRITE: usize = 23;
+    // SAFETY: it changes no content.
+    unsafe { syscall(number::MADVISE, [address as usize, size, MADV_POPULATE_WRITE, 0, 0, 0]) };
+}
+
 /// Keeps pages small: memory that is touched here and there would take two megabytes each time.
 pub(crate) fn no_huge_pages(address: *mut u8, size: usize) {
     const MADV_NOHUGEPAGE: usize = 15;
