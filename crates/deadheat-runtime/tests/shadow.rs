@@ -181,6 +181,7 @@ impl<'a> Cell<'a> {
                 let writes = mine & WRITE != 0;
                 match pair::renew(writes, cell, words, mine) {
                     Entered::No if mine & BYTES == BYTES => pair::follow(writes, seen, cell, words, mine),
+                    Entered::No => pair::renew_own(cell, words, mine),
                     entered => entered,
                 }
             };

@@ -103,6 +103,30 @@ pub(crate) fn renew(writes: bool, cell: &[AtomicU64; 2], [one, other]: [u64; 2],
     Entered::No
 }
 
+/// As [`renew`], of any plain access, if all that is in the cell is plain and the slot's: with its word of the same kind, in the place of what it outdoes or of nothing.
+#[inline(always)]
+pub(crate) fn renew_own(cell: &[AtomicU64; 2], [one, other]: [u64; 2], mine: u64) -> Entered {
+    let own = |word| word == 0 || is_own_plain(word, mine);
+    if !own(one) || !own(other) {
+        return Entered::No;
+    }
+    let join = |word: u64| match word {
+        0 => 0,
+        _ if (word ^ mine) & WRITE == 0 => with_plain(word, mine),
+        _ => 0,
+    };
+    let makes_room = |word: u64| word == 0 || mine & WRITE != 0 && covers(mine, word);
+    let first = |new: u64| commit([&cell[0], &cell[1]], [one, new, other]);
+    let second = |new: u64| commit([&cell[1], &cell[0]], [other, new, one]);
+    match (join(one), join(other)) {
+        (0, 0) if makes_room(one) => first(mine),
+        (0, 0) if makes_room(other) => second(mine),
+        (0, 0) => Entered::No,
+        (0, new) => second(new),
+        (new, _) => first(new),
+    }
+}
+
 /// As [`renew`], of a plain access of all bytes, if all that is in the cell is plain and ordered before it: in the place of nothing or of
 /// what it outdoes, of the slot's own rather than another's.
 #[inline(always)]

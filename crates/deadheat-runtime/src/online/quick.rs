@@ -125,10 +125,15 @@ unsafe extern "C" fn on_access_after_others<const KIND: u16>(
         if (*cell)[0].load(Ordering::Relaxed) == 0 && !fill::is_there(address) {
             return on_access_to_fresh_page::<KIND>(address, pc, mine, cell);
         }
-        if const { Kind(KIND).plain_size() < GRANULE } {
-            return on_access_in_other_state::<KIND>(address, pc, mine, cell);
-        }
         let thread = sys::machine::thread_word() as *mut Thread;
+        if const { Kind(KIND).plain_size() < GRANULE } {
+            match pair::renew_own(&*cell, pair::words(&*cell), mine) {
+                Entered::No => return on_access_in_other_state::<KIND>(address, pc, mine, cell),
+                Entered::Met => return on_new_access::<KIND>(address, pc, mine, cell, Entered::Met),
+                Entered::There | Entered::Yes => {}
+            }
+            return Eye::keep(thread, const { Kept::new(Kind(KIND)) }.at(address, pc));
+        }
         match follow::<KIND>(&past_of(thread), &*cell, pair::words(&*cell), mine) {
             Entered::No => return on_access_in_other_state::<KIND>(address, pc, mine, cell),
             Entered::Met => return on_new_access::<KIND>(address, pc, mine, cell, Entered::Met),
@@ -287,6 +292,8 @@ unsafe fn is_in_set<const KIND: u16>(cell: &Cell, mine: u64, blocks: &mut Blocks
             pair::shows::<false>(word, mine)
         };
         if here {
+            // Its thread mostly comes back soon.
+            block::hint(cell, word, blocks);
             return true;
         }
         if word == 0 {
