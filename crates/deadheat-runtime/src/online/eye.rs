@@ -69,7 +69,7 @@ pub(super) struct Taken {
 
 /// From one moment to the next. The number between is that of the births of the later one ([`is_birth`]): so a block's
 /// birth is no access of its thread's that would stand for later ones.
-pub(super) const STEP: u64 = 2;
+pub(super) const STEP: u64 = 1 << word::STEP_LOG2;
 
 /// Whether the word is of a block's birth, and not of an access.
 pub(super) const fn is_birth(word: u64) -> bool {

@@ -16,9 +16,11 @@
 /// Bytes that one cell stands for.
 pub(crate) const GRANULE: usize = 8;
 
-/// By how much the access of the other bytes is earlier.
+/// By how much the access of the other bytes is earlier, in steps of `1 << STEP_LOG2` clocks: a moment and the next are that far from each other, since the clock between
+/// them is that of births.
 pub(crate) const EARLIER: u64 = !0 << EARLIER_SHIFT;
 pub(crate) const EARLIER_SHIFT: u32 = 55;
+pub(crate) const STEP_LOG2: u32 = 1;
 /// The access writes.
 pub(crate) const WRITE: u64 = 1 << WRITE_BIT;
 pub(crate) const WRITE_BIT: u32 = 54;
@@ -170,7 +172,7 @@ pub(crate) const fn earlier(word: u64) -> u64 {
         return 0;
     }
     let other = if word & ATOMIC != 0 { later(word) | WRITE } else { later(word) ^ BYTES };
-    other - ((word >> EARLIER_SHIFT) << CLOCK_SHIFT)
+    other - (distance(word) << CLOCK_SHIFT)
 }
 
 /// All bytes that a word stands for.
@@ -203,11 +205,8 @@ const fn with_atomic(word: u64, mine: u64) -> u64 {
     if same_kind(word, mine) && word & EARLIER == 0 {
         return word | mine & BYTES;
     }
-    let written = clock(word) - (word >> EARLIER_SHIFT);
-    let earlier = clock(mine) - written;
-    let fits = earlier != 0 && earlier < 1 << (u64::BITS - EARLIER_SHIFT);
-    if mine & WRITE == 0 && writes(word) && (word ^ mine) & BYTES == 0 && fits {
-        return mine | earlier << EARLIER_SHIFT;
+    if mine & WRITE == 0 && writes(word) && (word ^ mine) & BYTES == 0 {
+        return later_than(clock(word) - distance(word), mine);
     }
     0
 }
@@ -231,17 +230,28 @@ pub(crate) const fn with_plain(word: u64, mine: u64) -> u64 {
     // All other bytes must be of one earlier moment.
     let rest = !mine & BYTES;
     let older = if word & EARLIER != 0 && rest & word == 0 {
-        clock(word) - (word >> EARLIER_SHIFT)
+        clock(word) - distance(word)
     } else if rest & !word == 0 {
         clock(word)
     } else {
         return 0;
     };
+    later_than(older, mine)
+}
+
+/// The double word for `mine` and an access of its slot at the clock `older`; 0 if there is none for that distance.
+#[inline(always)]
+const fn later_than(older: u64, mine: u64) -> u64 {
     let earlier = clock(mine).wrapping_sub(older);
-    if earlier >= 1 << (u64::BITS - EARLIER_SHIFT) {
-        return 0;
-    }
-    mine | earlier << EARLIER_SHIFT
+    // A distance of another kind is too far as well.
+    let steps = earlier.rotate_right(STEP_LOG2);
+    if steps == 0 || steps >= 1 << (u64::BITS - EARLIER_SHIFT) { 0 } else { mine | steps << EARLIER_SHIFT }
+}
+
+/// How many clocks earlier the earlier access of a double word is.
+#[inline(always)]
+const fn distance(word: u64) -> u64 {
+    word >> EARLIER_SHIFT << STEP_LOG2
 }
 
 /// Whether two accesses have a byte in common and conflict: one writes, and not both are atomic.
