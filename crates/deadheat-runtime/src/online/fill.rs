@@ -6,72 +6,75 @@
 //!
 //! Model: nothing. A page that is not asked for comes as it is touched.
 
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU16, Ordering};
 
-use super::shadow::{CELLS, REGION, REGION_LOG2, SCALE};
+use super::shadow::{CELLS, PAGE, REGION, REGION_LOG2, SCALE};
 use crate::sys;
 
-/// log2 of the bytes of the program's memory whose cells have one entry of [`THERE`].
-const CHUNK_LOG2: u32 = 15;
-const CHUNK: usize = 1 << CHUNK_LOG2;
 /// log2 of the bytes of the program's memory whose cells are one page.
 const PAGE_LOG2: u32 = 11;
-/// The pages of a chunk, one bit each.
-const PAGES: u32 = CHUNK_LOG2 - PAGE_LOG2;
-const ALL: u64 = (1 << (1 << PAGES)) - 1;
-const NUMBER_SHIFT: u32 = 1 << PAGES;
+const _: () = assert!(SCALE << PAGE_LOG2 == PAGE);
+/// log2 of the bytes of the program's memory whose cells are a chunk: as many pages as a [`Pages`] has bits.
+const CHUNK_LOG2: u32 = PAGE_LOG2 + u16::BITS.ilog2();
+/// Chunks of a region.
+const CHUNKS: usize = REGION >> CHUNK_LOG2;
 /// So many pages are asked for together where nothing near them is there: what is touched here and there is not to take much memory.
 const FEW: u32 = 4;
-const _: () = assert!(CHUNK < REGION && REGION >> CHUNK_LOG2 < 1 << NUMBER_SHIFT);
-
-/// By the last bits of a chunk's number: the number, and above all which of its pages were asked for. A chunk whose entry is another's is
-/// asked for again.
-static THERE: [AtomicU64; 1 << 13] = [const { AtomicU64::new(0) }; 1 << 13];
-
-fn entry(chunk: usize) -> &'static AtomicU64 {
-    &THERE[chunk % THERE.len()]
-}
 
 /// Which pages of a chunk were asked for.
+type Pages = AtomicU16;
+
+/// What a region has behind its cells, and behind a page that nobody writes: which of their pages were asked for.
+pub(super) const ROOM: usize = CHUNKS * size_of::<Pages>();
+const _: () = assert!(ROOM.is_multiple_of(PAGE));
+
+/// The chunks of an address's region, and the number of its own; `None` if the region has no cells.
 #[inline(always)]
-fn pages(chunk: usize) -> u64 {
-    let entry = entry(chunk).load(Ordering::Relaxed);
-    if entry >> NUMBER_SHIFT == chunk as u64 { entry & ALL } else { 0 }
+fn chunks(address: usize) -> Option<(&'static [Pages], usize)> {
+    let region = address >> REGION_LOG2;
+    let base = CELLS.get(region)?.load(Ordering::Relaxed);
+    let chunks = base.wrapping_add((region + 1) * REGION * SCALE + PAGE) as *const Pages;
+    // SAFETY: the region is mapped, and has room for them there.
+    let chunks = unsafe { (base != 0).then(|| core::slice::from_raw_parts(chunks, CHUNKS))? };
+    Some((chunks, (address >> CHUNK_LOG2) % CHUNKS))
 }
 
-/// Whether the cell of an address is on a page that was asked for.
+/// Whether the cell of an address is on a page that was asked for, or on none.
 #[inline(always)]
 pub(super) fn is_there(address: usize) -> bool {
-    pages(address >> CHUNK_LOG2) >> (address >> PAGE_LOG2 & ((1 << PAGES) - 1)) & 1 != 0
+    let page = address >> PAGE_LOG2 & (u16::BITS as usize - 1);
+    chunks(address).is_none_or(|(chunks, at)| chunks[at].load(Ordering::Relaxed) >> page & 1 != 0)
 }
 
-/// Asks for the page of an address's cell, which is mapped, and for some beside it.
+/// Asks for the page of an address's cell, and for some beside it.
 #[cold]
 #[inline(never)]
 pub(super) fn ahead(address: usize) {
-    let chunk = address >> CHUNK_LOG2;
-    let page = (address >> PAGE_LOG2) as u32 & ((1 << PAGES) - 1);
-    let there = pages(chunk);
+    let Some((chunks, at)) = chunks(address) else { return };
+    let pages = |at: usize| chunks.get(at).map_or(0, |chunk| chunk.load(Ordering::Relaxed));
+    let page = (address >> PAGE_LOG2) as u32 % u16::BITS;
     let few = ((1 << FEW) - 1) << (page & !(FEW - 1));
-    let near = pages(chunk.wrapping_sub(1)) | pages(chunk.wrapping_add(1)) | there & !few;
-    let wanted = if near != 0 { ALL } else { few };
-    entry(chunk).store((chunk as u64) << NUMBER_SHIFT | there | wanted, Ordering::Relaxed);
-    let base = CELLS[address >> REGION_LOG2].load(Ordering::Relaxed);
-    let new = wanted & !there;
-    let (first, end) = (new.trailing_zeros(), u64::BITS - new.leading_zeros());
-    if base != 0 && first < end {
-        let at =
-            |page: u32| base.wrapping_add(((chunk << CHUNK_LOG2) + ((page as usize) << PAGE_LOG2)) * SCALE);
-        sys::populate(at(first) as *mut u8, at(end) - at(first));
+    let near = pages(at.wrapping_sub(1)) | pages(at + 1) | pages(at) & !few;
+    let wanted = if near != 0 { u16::MAX } else { few };
+    let new = wanted & !chunks[at].fetch_or(wanted, Ordering::Relaxed);
+    let (first, end) = (new.trailing_zeros(), u16::BITS - new.leading_zeros());
+    if first < end {
+        let base = CELLS[address >> REGION_LOG2].load(Ordering::Relaxed);
+        let chunk = address & !((1 << CHUNK_LOG2) - 1);
+        let cells = |page: u32| base.wrapping_add((chunk + ((page as usize) << PAGE_LOG2)) * SCALE);
+        sys::populate(cells(first) as *mut u8, cells(end) - cells(first));
     }
 }
 
-/// The cells of a range of addresses have no pages any more.
+/// The cells of a range of addresses, which are of one region, have no pages any more.
 pub(super) fn gone(start: usize, size: usize) {
-    for chunk in start >> CHUNK_LOG2..=(start + size.max(1) - 1) >> CHUNK_LOG2 {
-        let known = entry(chunk).load(Ordering::Relaxed);
-        if known >> NUMBER_SHIFT == chunk as u64 {
-            entry(chunk).store(0, Ordering::Relaxed);
-        }
+    if let Some((chunks, first)) = chunks(start) {
+        let last = (start + size.max(1) - 1) >> CHUNK_LOG2;
+        let count = last - (start >> CHUNK_LOG2) + 1;
+        chunks.iter().skip(first).take(count).filter(|chunk| chunk.load(Ordering::Relaxed) != 0).for_each(
+            |chunk| {
+                chunk.store(0, Ordering::Relaxed);
+            },
+        );
     }
 }

@@ -72,7 +72,8 @@ fn touch(region: usize) -> usize {
     if let Some(place) = TOUCHED.get(next as usize) {
         place.store(region as u32, Ordering::Release);
     }
-    map(&CELLS[region], region * REGION * SCALE, REGION * SCALE)
+    // Behind the page that nobody writes is what `fill` knows of the others.
+    map(&CELLS[region], region * REGION * SCALE, REGION * SCALE + fill::ROOM)
 }
 
 /// Maps a region's part, `size` bytes, so that `from` becomes its beginning. Behind it is a page that nobody writes: a hook may
@@ -100,7 +101,7 @@ pub(super) fn map(base: &AtomicUsize, from: usize, size: usize) -> usize {
 const BY_PAGES: usize = 8 << 20;
 /// Above this size it pays to ask the system which cells were touched at all.
 pub(crate) const LARGE: usize = 256 << 10;
-const PAGE: usize = 4096;
+pub(super) const PAGE: usize = 4096;
 
 /// The bytes have a new life, without a past. `fresh` if they come straight from the system.
 ///
