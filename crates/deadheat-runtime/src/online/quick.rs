@@ -247,6 +247,8 @@ unsafe fn renew_in_crowd(thread: *mut Thread, cell: &Cell, mine: u64) -> Entered
     // SAFETY: the caller's promise.
     unsafe {
         let past = past_of(thread);
+        // It is mostly going to be changed: its line is not to come twice.
+        sys::machine::prefetch_to_write(word::linked(cell[0].load(Ordering::Relaxed)));
         (*thread).busy = JUDGING;
         compiler_fence(Ordering::SeqCst);
         let blocks = &mut (*thread).eye.blocks;
