@@ -106,6 +106,30 @@ fn threads_that_have_ended_take_little() {
 const SPACES: [u32; 7] = [128, 192, 320, 512, 768, 1280, 8192];
 
 /// The stacks of threads are small, so that the program itself needs little.
+/// A page of cells that is looked at before it is written would come by two faults, and the second interrupts the other processors.
+#[test]
+fn pages_of_cells_come_some_at_once() {
+    let folder = built_of("faults.c", "faults");
+    let output = run(&folder, "", "", 0, "");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let told: Vec<usize> = text.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+    let [faults, pages] = told[..] else { panic!("no faults are told: {}", said(&output)) };
+    // The program's own pages come one by one, and have twice as many of cells; a page that is asked for counts as one fault.
+    let of_cells = faults.saturating_sub(pages);
+    if kernel_is_before((5, 14)) {
+        eprintln!("skipped: needs Linux 5.14");
+        return;
+    }
+    assert!(of_cells < 3 * pages, "{of_cells} faults for {} pages of cells", 2 * pages);
+}
+
+/// Whether the system is older than this one.
+fn kernel_is_before(version: (u32, u32)) -> bool {
+    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let mut parts = release.split(['.', '-']).map_while(|part| part.trim().parse::<u32>().ok());
+    parts.next().zip(parts.next()).is_some_and(|here| here < version)
+}
+
 fn limited_to(space: u32) -> String {
     format!("ulimit -s 1024; ulimit -v {}; ", space * 1024)
 }
