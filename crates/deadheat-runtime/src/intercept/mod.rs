@@ -24,6 +24,7 @@ mod barrier;
 mod caller;
 mod clone;
 mod condition;
+mod confine;
 mod container;
 mod descriptor;
 mod exit;

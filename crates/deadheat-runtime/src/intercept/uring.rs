@@ -3,6 +3,7 @@
 use core::ffi::c_long;
 use core::sync::atomic::{AtomicBool, Ordering};
 
+use super::confine;
 use crate::cold::modules;
 use crate::cold::start::{light, recording};
 use crate::sys;
@@ -20,6 +21,7 @@ unsafe extern "C" fn before_syscall(number: c_long) -> unsafe extern "C" fn() {
     if number == SETUP {
         say();
     }
+    confine::before_syscall(number);
     real!("syscall", unsafe extern "C" fn())
 }
 

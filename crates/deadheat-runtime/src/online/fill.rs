@@ -6,10 +6,11 @@
 //!
 //! Model: nothing. A page that is not asked for comes as it is touched.
 
-use core::sync::atomic::{AtomicU16, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU16, Ordering};
 
 use super::shadow::{CELLS, PAGE, REGION, REGION_LOG2, SCALE};
 use crate::sys;
+use crate::sys::primitive::AtomicU64;
 
 /// log2 of the bytes of the program's memory whose cells are one page.
 const PAGE_LOG2: u32 = 11;
@@ -46,6 +47,22 @@ pub(super) fn is_there(address: usize) -> bool {
     chunks(address).is_none_or(|(chunks, at)| chunks[at].load(Ordering::Relaxed) >> page & 1 != 0)
 }
 
+/// Asks for the page of an address's cell, of which that is the first word, if nothing is there yet.
+#[inline(always)]
+pub(super) fn before(first: &AtomicU64, address: usize) {
+    if first.load(Ordering::Relaxed) == 0 && !is_there(address) {
+        ahead(address);
+    }
+}
+
+/// Whether nothing is asked for any more.
+static CONFINED: AtomicBool = AtomicBool::new(false);
+
+/// The program puts a filter on its system calls: from now on pages come as they are touched.
+pub(crate) fn confined() {
+    CONFINED.store(true, Ordering::Relaxed);
+}
+
 /// Asks for the page of an address's cell, and for some beside it.
 #[cold]
 #[inline(never)]
@@ -58,7 +75,7 @@ pub(super) fn ahead(address: usize) {
     let wanted = if near != 0 { u16::MAX } else { few };
     let new = wanted & !chunks[at].fetch_or(wanted, Ordering::Relaxed);
     let (first, end) = (new.trailing_zeros(), u16::BITS - new.leading_zeros());
-    if first < end {
+    if first < end && !CONFINED.load(Ordering::Relaxed) {
         let base = CELLS[address >> REGION_LOG2].load(Ordering::Relaxed);
         let chunk = address & !((1 << CHUNK_LOG2) - 1);
         let cells = |page: u32| base.wrapping_add((chunk + ((page as usize) << PAGE_LOG2)) * SCALE);

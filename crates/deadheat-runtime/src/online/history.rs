@@ -63,6 +63,7 @@ const CLOCK: u64 = (1 << 38) - 1;
 const CUT: u64 = 1 << 63;
 /// So many records are written before the count says so.
 const AT_ONCE: u64 = 3;
+
 /// One slot's memory of its accesses.
 #[repr(C)]
 pub(crate) struct History {

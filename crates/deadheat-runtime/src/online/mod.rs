@@ -48,6 +48,7 @@ use deadheat_core::event::{BlockKind, Fault, LockMode, Op, SyncKind};
 
 pub(crate) use atomic::{Operation, atomic, load, soon};
 pub(crate) use eye::Eye;
+pub(crate) use fill::confined;
 pub(crate) use history::Kept;
 pub(crate) use life::{born as block_born, died as block_died, is_common as tells_lives};
 pub(crate) use memory::{begin as limit_memory, none as without_memory};
@@ -180,8 +181,8 @@ unsafe fn enter_all(
         let mut entered = Entered::No;
         if at.is_multiple_of(GRANULE) && end - at >= 2 * GRANULE && moment & ATOMIC == 0 {
             let cells = shadow::cells(at, ((end - at) / GRANULE).min(AT_ONCE));
-            if cells.first().is_some_and(|cell| cell[0].load(Ordering::Relaxed) == 0) && !fill::is_there(at) {
-                fill::ahead(at);
+            if let Some([word, _]) = cells.first() {
+                fill::before(word, at);
             }
             let (done, new);
             (done, new, entered) = pair::over(&past, cells, moment | BYTES);

@@ -111,9 +111,7 @@ pub(crate) unsafe fn publish<const WRITES: bool>(address: usize, size: usize, pc
             return in_general::<WRITES>(address, size, pc, kind);
         }
         let cells = cells(base, address, last);
-        if cells[0][0].load(Ordering::Relaxed) == 0 && !fill::is_there(address) {
-            fill::ahead(address);
-        }
+        fill::before(&cells[0][0], address);
         (*thread).busy = JUDGING;
         compiler_fence(Ordering::SeqCst);
         let mine = (*thread).eye.mine | if WRITES { WRITE } else { 0 };

@@ -6,9 +6,9 @@
 //! ```
 //!
 //! Zero is no access. Where `earlier` is not zero, the word is *double*: it stands for two accesses by one
-//! slot. If they are plain, they are of one kind, one of the named bytes at `clock` and one of all others at `clock - earlier`: so the halves of a
+//! slot. If they are plain, they are of one kind, one of the named bytes at `clock` and one of all others `earlier` steps before: so the halves of a
 //! granule that a thread accesses at different moments need no word each. If they are atomic, the named bytes were read at `clock` and written
-//! at `clock - earlier`: so the load and the exchange by which threads mostly meet need no word each.
+//! `earlier` steps before: so the load and the exchange by which threads mostly meet need no word each.
 //! The highest slot marks words that are none: [`SEALED`], links to [blocks](super::block) and names of [common sets](super::common). The one below is nobody's, and no clock knows it: it
 //! marks the end of a life of a block that waits before it has another ([`freed`]).
 //! The rule is `deadheat_core::rule`'s; a test compares the two.

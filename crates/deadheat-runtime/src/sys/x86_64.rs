@@ -630,5 +630,6 @@ pub(crate) mod number {
     pub(crate) const GETRLIMIT: usize = 97;
     pub(crate) const GETTID: usize = 186;
     pub(crate) const READLINKAT: usize = 267;
+    pub(crate) const SECCOMP: usize = 317;
     pub(crate) const MEMBARRIER: usize = 324;
 }

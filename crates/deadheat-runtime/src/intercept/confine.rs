@@ -1,0 +1,27 @@
+//! Filters of system calls that a program puts on itself (`seccomp`). They know the calls that the program makes, and some end it at any other: from then on the runtime
+//! asks for no pages ahead of their use, which is a call that programs do not make.
+
+use core::ffi::{c_int, c_long};
+
+use crate::online;
+use crate::sys;
+
+/// `prctl`'s way to put a filter on.
+const SET_SECCOMP: c_int = 22;
+
+shim_before!(dh_wrap_prctl, before_prctl);
+
+/// `prctl`: its arguments are passed on as they are.
+unsafe extern "C" fn before_prctl(option: c_int) -> unsafe extern "C" fn() {
+    if option == SET_SECCOMP {
+        online::confined();
+    }
+    real!("prctl", unsafe extern "C" fn())
+}
+
+/// The program is about to make a system call of this number by itself.
+pub(super) fn before_syscall(number: c_long) {
+    if number == sys::machine::number::SECCOMP as c_long {
+        online::confined();
+    }
+}
