@@ -20,7 +20,9 @@ const CHUNK_LOG2: u32 = PAGE_LOG2 + u16::BITS.ilog2();
 /// Chunks of a region.
 const CHUNKS: usize = REGION >> CHUNK_LOG2;
 /// So many pages are asked for together where nothing near them is there: what is touched here and there is not to take much memory.
-const FEW: u32 = 4;
+const FEW: u32 = 2;
+/// So many where something is.
+const MANY: u32 = 8;
 
 /// Which pages of a chunk were asked for.
 type Pages = AtomicU16;
@@ -70,9 +72,10 @@ pub(super) fn ahead(address: usize) {
     let Some((chunks, at)) = chunks(address) else { return };
     let pages = |at: usize| chunks.get(at).map_or(0, |chunk| chunk.load(Ordering::Relaxed));
     let page = (address >> PAGE_LOG2) as u32 % u16::BITS;
-    let few = ((1 << FEW) - 1) << (page & !(FEW - 1));
+    let run = |count: u32| ((1 << count) - 1) << (page & !(count - 1));
+    let few: u16 = run(FEW);
     let near = pages(at.wrapping_sub(1)) | pages(at + 1) | pages(at) & !few;
-    let wanted = if near != 0 { u16::MAX } else { few };
+    let wanted = if near != 0 { run(MANY) } else { few };
     let new = wanted & !chunks[at].fetch_or(wanted, Ordering::Relaxed);
     let (first, end) = (new.trailing_zeros(), u16::BITS - new.leading_zeros());
     if first < end && !CONFINED.load(Ordering::Relaxed) {
