@@ -372,14 +372,18 @@ fn a_meeting_takes_two_or_the_time_is_over() {
     });
 }
 
+/// The clock of what was there before, from which one can go back by a step of a double word, and of what comes.
+const BEFORE: u64 = 3;
+const NOW: u64 = 4;
+
 /// Two threads, slots 1 and 2, access at once what neither knows of the other; `before` was there already and is known to
 /// both. One of them at least sees the other, and nobody sees a race with what is known.
 fn meet(before: [u64; 2], one: u64, other: u64) {
     loom::model(move || {
         let cell = Arc::new(Cell::holding(before));
         let theirs = Arc::clone(&cell);
-        let thread = thread::spawn(move || theirs.enter(other, &Knows([1, 2])));
-        let mut races = cell.enter(one, &Knows([2, 1]));
+        let thread = thread::spawn(move || theirs.enter(other, &Knows([BEFORE, NOW])));
+        let mut races = cell.enter(one, &Knows([NOW, BEFORE]));
         races.extend(thread.join().expect("the thread ends"));
         assert!(!races.is_empty(), "missed");
         assert!(races.iter().all(|&word| word == one || word == other), "{races:x?}");
@@ -392,24 +396,24 @@ fn meet(before: [u64; 2], one: u64, other: u64) {
 fn of_two_accesses_at_once_one_sees_the_other() {
     const READ: u64 = 0;
     let (all, low, high) = (0xff, 0x0f, 0xf0);
-    let writes = |slot, bytes| at(slot, 2, WRITE, bytes);
-    // Of the high bytes at clock 1, of the others before.
-    let double = |slot, kind| at(slot, 1, kind, high) | 1 << word::EARLIER_SHIFT;
+    let writes = |slot, bytes| at(slot, NOW, WRITE, bytes);
+    // Of the high bytes just before, of the others a step earlier.
+    let double = |slot, kind| at(slot, BEFORE, kind, high) | 1 << word::EARLIER_SHIFT;
     for before in [
         [0, 0],
         [double(1, WRITE), double(2, READ)],
-        // Read at clock 1, written before.
-        [at(1, 1, ATOMIC, all) | 1 << word::EARLIER_SHIFT, at(2, 1, WRITE, all)],
-        [at(1, 1, WRITE, all), 0],
-        [at(2, 1, READ, all), 0],
-        [at(1, 1, WRITE, all), at(2, 1, READ, all)],
-        [at(1, 1, READ, high), at(2, 1, READ, high)],
+        // Read just before, written a step earlier.
+        [at(1, BEFORE, ATOMIC, all) | 1 << word::EARLIER_SHIFT, at(2, BEFORE, WRITE, all)],
+        [at(1, BEFORE, WRITE, all), 0],
+        [at(2, BEFORE, READ, all), 0],
+        [at(1, BEFORE, WRITE, all), at(2, BEFORE, READ, all)],
+        [at(1, BEFORE, READ, high), at(2, BEFORE, READ, high)],
     ] {
         meet(before, writes(1, all), writes(2, all));
-        meet(before, writes(1, low), at(2, 2, READ, low));
-        meet(before, at(1, 2, READ, all), writes(2, low));
-        meet(before, writes(1, low), at(2, 2, ATOMIC | WRITE, all));
-        meet(before, writes(1, low), at(2, 2, ATOMIC, all));
+        meet(before, writes(1, low), at(2, NOW, READ, low));
+        meet(before, at(1, NOW, READ, all), writes(2, low));
+        meet(before, writes(1, low), at(2, NOW, ATOMIC | WRITE, all));
+        meet(before, writes(1, low), at(2, NOW, ATOMIC, all));
     }
 }
 
