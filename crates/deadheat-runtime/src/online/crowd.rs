@@ -147,7 +147,8 @@ fn came(place: &AtomicU64, word: u64, new: u64) -> Came {
 }
 
 /// A word of the slot of `mine` that another one of the slot makes up for: what its thread accesses in parts, now these, now those, in moments far from each other
-/// would fill the set otherwise. The other may go meanwhile, but only for a word that makes up for both.
+/// would fill the set otherwise. The other may go meanwhile, but only for a word that makes up for both, or
+/// where every thread knows it, and so the earlier one, too.
 fn left_over(set: &[AtomicU64], mine: u64) -> Option<(&AtomicU64, u64)> {
     let own = || {
         let words = set.iter().map(|place| (place, place.load(Ordering::Acquire)));

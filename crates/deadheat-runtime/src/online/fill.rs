@@ -91,10 +91,10 @@ pub(super) fn gone(start: usize, size: usize) {
     if let Some((chunks, first)) = chunks(start) {
         let last = (start + size.max(1) - 1) >> CHUNK_LOG2;
         let count = last - (start >> CHUNK_LOG2) + 1;
-        chunks.iter().skip(first).take(count).filter(|chunk| chunk.load(Ordering::Relaxed) != 0).for_each(
-            |chunk| {
+        for chunk in chunks.iter().skip(first).take(count) {
+            if chunk.load(Ordering::Relaxed) != 0 {
                 chunk.store(0, Ordering::Relaxed);
-            },
-        );
+            }
+        }
     }
 }
