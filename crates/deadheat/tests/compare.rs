@@ -10,9 +10,11 @@ use std::process::{Output, Stdio};
 use common::{deadheat, have, ok, said};
 use serde_json::Value;
 
-/// Two threads count, with a lock or without; the number was set before they began.
+/// Two threads count, with a lock or without; the number was set before they began. It is volatile
+/// for each of the rounds to access it: a sampler's holds then last as long as some hundred
+/// milliseconds, and the threads need not start together to meet.
 const COUNTER: &str = "#include <pthread.h>
-static long counter;
+static volatile long counter;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static void *work(void *p) {
     for (int i = 0; i < 30; i++) {
