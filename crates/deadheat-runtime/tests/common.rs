@@ -190,14 +190,14 @@ fn link(cell: &Cell, words: &[u64]) {
     cell.pair[0].store(word::link(SOMEWHERE), Ordering::SeqCst);
 }
 
-/// As `block::grow`.
+/// As `block::replace`.
 fn grow(cell: &Cell) {
     let first = cell.pair[0].load(Ordering::Acquire);
     if word::is_special(first) || !seal(cell, first) {
         return;
     }
     let mut words = Vec::new();
-    set::each(first, &mut |word| words.push(word));
+    words.push(first);
     set::seal(&cell.pair[1..], |word| words.push(word));
     link(cell, &words);
 }

@@ -1,7 +1,7 @@
 //! Sets of more than two words, for the cells that need them.
 //!
-//! A cell that has no room is sealed, its words are copied into a block, and its first word becomes a link to that. A
-//! block without room is replaced by one of twice the size in the same way.
+//! A cell that has no room is sealed, its words are put [in order](super::fewest) and, if that does not help, copied into a block, and its first word becomes a link to that. A
+//! block without room is replaced in the same way, by one of the size that its words need.
 //!
 //! **When a block is used again.** A thread may still look at a block after it was replaced. So it is *retired* first, and
 //! used again when every thread was seen outside of its hooks after that: `membarrier` makes the plain stores that mark a
@@ -11,6 +11,7 @@ use core::cell::UnsafeCell;
 use core::ptr::null_mut;
 
 use super::common::{self, Memo, Row, Table};
+use super::fewest::fewest;
 use super::list::List;
 use super::pair::Entered;
 use super::pool;
@@ -50,10 +51,7 @@ impl Block {
     #[inline(always)]
     pub(crate) unsafe fn set<'a>(this: *mut Block) -> &'a [AtomicU64] {
         // SAFETY: the words begin behind the header and take the rest of the block.
-        unsafe {
-            let count = (SMALLEST << (*this).class) / 8 - size_of::<Block>() / 8;
-            core::slice::from_raw_parts(this.add(1).cast(), count)
-        }
+        unsafe { core::slice::from_raw_parts(this.add(1).cast(), room((*this).class)) }
     }
 }
 
@@ -127,6 +125,35 @@ impl Blocks {
         }
         self.spare = self.spare.saturating_sub(1);
         block
+    }
+
+    /// The link to a block that holds these words, and has room for some more.
+    fn holding(&mut self, words: &[u64]) -> u64 {
+        const MORE: usize = 2;
+        let class = (0..CLASSES as u32).find(|&class| room(class) >= words.len() + MORE);
+        let block = self.take(class.unwrap_or(CLASSES as u32 - 1));
+        // SAFETY: it is nobody else's yet.
+        let places = unsafe { Block::set(block) };
+        places.iter().zip(words).for_each(|(place, &word)| place.store(word, Ordering::Relaxed));
+        word::link(block as usize)
+    }
+
+    /// The link to a block of twice the size that has the words of an old one, which are taken out there.
+    ///
+    /// # Safety
+    /// The old one's cell is sealed by the calling thread.
+    unsafe fn twice(&mut self, old: *mut Block) -> u64 {
+        // SAFETY: the caller's promise; the new one is nobody else's yet.
+        unsafe {
+            let block = self.take(((*old).class + 1).min(CLASSES as u32 - 1));
+            let mut places = Block::set(block).iter();
+            set::seal(Block::set(old), |word| {
+                if let Some(place) = places.next() {
+                    place.store(word, Ordering::Relaxed);
+                }
+            });
+            word::link(block as usize)
+        }
     }
 
     /// Makes fresh blocks, some of a small class.
@@ -419,14 +446,8 @@ fn dissolve(cell: &[AtomicU64; 2], name: u64, blocks: &mut Blocks) {
         common::become_pair(cell, name, [word(0), word(1)]);
         return;
     }
-    let room = |class: u32| (SMALLEST << class) / size_of::<u64>() - size_of::<Block>() / size_of::<u64>();
-    let class = (0..CLASSES as u32).find(|&class| room(class) > words.len()).unwrap_or(0);
     if cell[0].compare_exchange(name, SEALED, Ordering::SeqCst, Ordering::Relaxed).is_ok() {
-        let block = blocks.take(class);
-        // SAFETY: it is nobody else's yet.
-        let places = unsafe { Block::set(block) };
-        places.iter().zip(words).for_each(|(place, &word)| place.store(word, Ordering::Relaxed));
-        cell[0].store(word::link(block as usize), Ordering::SeqCst);
+        cell[0].store(blocks.holding(words), Ordering::SeqCst);
     }
 }
 
@@ -472,13 +493,34 @@ pub(crate) unsafe fn set_of<'a>(
     }
 }
 
-/// Gives the cell more room, unless somebody else is about to.
+/// How many words are put in order; more are left as they are.
+const ORDERED: usize = 32;
+
+/// Puts words in order that are to be a cell's; gives how many they are then.
+fn put_in_order(words: &mut [u64], seen: &impl set::Seen) -> usize {
+    let mut count = 0;
+    for at in 0..words.len() {
+        if words[at] != 0 && !seen.forgettable(words[at]) {
+            words[count] = words[at];
+            count += 1;
+        }
+    }
+    fewest(&mut words[..count])
+}
+
+/// How many words a block of a class has room for.
+const fn room(class: u32) -> usize {
+    (SMALLEST << class) / size_of::<u64>() - size_of::<Block>() / size_of::<u64>()
+}
+
+/// Gives the cell room for another word, unless somebody else is about to: what is there is put in order before. Where that is enough a cell without
+/// a block keeps its two words; one with a block has one from then on.
 ///
 /// # Safety
 /// The calling thread is marked busy; `blocks` are its own.
 #[cold]
 #[inline(never)]
-pub(crate) unsafe fn grow(cell: &[AtomicU64; 2], blocks: &mut Blocks) {
+unsafe fn grow(cell: &[AtomicU64; 2], seen: &impl set::Seen, blocks: &mut Blocks) {
     let first = cell[0].load(Ordering::Acquire);
     let old = word::linked(first) as *mut Block;
     let linked = word::is_special(first);
@@ -487,28 +529,33 @@ pub(crate) unsafe fn grow(cell: &[AtomicU64; 2], blocks: &mut Blocks) {
     {
         return;
     }
+    let (mut words, mut count) = ([0; ORDERED], 0);
+    let mut keep = |word| {
+        words[count] = word;
+        count += 1;
+    };
     // SAFETY: the cell is sealed, by us: nobody else replaces its block or makes one.
     unsafe {
-        let class = if linked { (*old).class + 1 } else { 0 };
-        let block = blocks.take(class.min(CLASSES as u32 - 1));
-        let room = Block::set(block);
-        let mut count = 0;
-        let mut keep = |word| {
-            if let Some(place) = room.get(count) {
-                place.store(word, Ordering::Relaxed);
+        if !linked {
+            keep(first);
+            set::seal(&cell[1..], keep);
+            let count = put_in_order(&mut words[..count], seen);
+            if count < cell.len() {
+                cell[1].store(0, Ordering::Release);
+                cell[0].store(if count == 0 { 0 } else { words[0] }, Ordering::SeqCst);
+            } else {
+                cell[0].store(blocks.holding(&words[..count]), Ordering::SeqCst);
             }
-            count += 1;
-        };
-        if linked {
-            set::seal(Block::set(old), &mut keep);
+            return;
+        }
+        if room((*old).class) > ORDERED {
+            cell[0].store(blocks.twice(old), Ordering::SeqCst);
         } else {
-            set::each(first, &mut keep);
-            set::seal(&cell[1..], &mut keep);
+            set::seal(Block::set(old), keep);
+            let count = put_in_order(&mut words[..count], seen);
+            cell[0].store(blocks.holding(&words[..count]), Ordering::SeqCst);
         }
-        cell[0].store(word::link(block as usize), Ordering::SeqCst);
-        if linked {
-            blocks.retire(old);
-        }
+        blocks.retire(old);
     }
 }
 
@@ -544,7 +591,7 @@ pub(crate) unsafe fn access(
                     return true;
                 }
                 // SAFETY: the caller's promise.
-                unsafe { grow(cell, blocks) };
+                unsafe { grow(cell, seen, blocks) };
                 continue;
             }
             Err(Not::Full) => return published,

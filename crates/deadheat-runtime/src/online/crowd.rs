@@ -5,8 +5,8 @@
 
 use super::set::{Seen, put};
 use super::word::{
-    self, ATOMIC, SEALED, WRITE, conflict, covers, is_double, is_earlier, is_special, joins, makes_up_for,
-    outdoes, same_slot, stands_for, with,
+    self, ATOMIC, BYTES, SEALED, WRITE, conflict, covers, is_double, is_earlier, is_special, joins,
+    makes_up_for, outdoes, same_moment, same_slot, stands_for, touched, with, with_plain,
 };
 use crate::sys::primitive::{AtomicU64, Ordering};
 
@@ -23,140 +23,160 @@ pub(crate) enum Came {
     No,
 }
 
-/// Where an access can go, the best first.
-#[derive(Clone, Copy, PartialEq, PartialOrd)]
-enum Room {
-    /// To its slot's word of its kind.
-    Own,
-    /// In the place of one that it makes up for.
-    Outdone,
-    Free,
-    Nowhere,
-}
-
-/// Publishes an access in a block's set and judges it there.
-#[inline(never)]
-pub(crate) fn enter(seen: &impl Seen, set: &[AtomicU64], mine: u64) -> Came {
-    if mine & WRITE == 0 {
-        let came = renew(seen, set, mine);
-        if came != Came::No {
-            return came;
-        }
-    }
-    enter_anew(seen, set, mine)
-}
-
-/// As [`enter`], of a read in the place of its slot's earlier one, or with it.
+/// Publishes an access in a block's set and judges it there: with its moment's word of its kind, in the place of one of its slot that it makes up for, with
+/// an earlier one of its kind, in the place of nothing, of one of its slot that is not needed any more, or of another's that it makes up for; what is first in
+/// this order.
 #[inline(always)]
-pub(crate) fn renew(seen: &impl Seen, set: &[AtomicU64], mine: u64) -> Came {
-    match replace(set, mine) {
-        Came::Yes(new) => judged(seen, set, (mine, new)),
-        came => came,
-    }
+pub(crate) fn enter(seen: &impl Seen, set: &[AtomicU64], mine: u64) -> Came {
+    if mine & ATOMIC != 0 { enter_atomic(seen, set, mine) } else { enter_plain(seen, set, mine) }
 }
 
-/// As [`enter`], of what does not take the place of its slot's earlier read.
-#[inline(never)]
-fn enter_anew(seen: &impl Seen, set: &[AtomicU64], mine: u64) -> Came {
-    let mut best = (Room::Nowhere, 0, 0, 0);
+/// As [`enter`], of a plain access.
+#[inline(always)]
+fn enter_plain(seen: &impl Seen, set: &[AtomicU64], mine: u64) -> Came {
+    let rest = !mine & BYTES;
+    let (mut of_moment, mut joined) = ((set.len(), 0, 0), (set.len(), 0, 0));
+    let (mut outdone, mut free) = ((set.len(), 0), set.len());
     for (at, place) in set.iter().enumerate() {
         let word = place.load(Ordering::Acquire);
-        // A set fills from its beginning, and a place does not become free again.
-        if word == 0 {
-            if best.0 > Room::Free {
-                best = (Room::Free, at, 0, mine);
+        if !same_slot(word, mine) {
+            // A set fills from its beginning, and a place does not become free again.
+            if word == 0 {
+                free = at;
+                break;
             }
-            break;
-        }
-        // A plain store over an atomic has more to do; a set that is being replaced has no place.
-        if is_special(word) || mine & (WRITE | ATOMIC) == WRITE && word & ATOMIC != 0 {
-            return Came::No;
-        }
-        let own = same_slot(word, mine);
-        if own && stands_for(word, mine) {
-            return Came::There(word);
-        }
-        let both = if own && joins(word, mine) { with(word, mine) } else { 0 };
-        if both != 0 {
-            best = (Room::Own, at, word, both);
-            break;
-        }
-        if best.0 > Room::Outdone && covers(mine, word) && outdoes(mine, word) && (own || seen.ordered(word))
-        {
-            best = (Room::Outdone, at, word, mine);
-        }
-    }
-    let (mut room, at, mut old, mut new) = best;
-    let mut place = &set[at];
-    if room >= Room::Free
-        && let Some((other, word)) = left_over(set, mine)
-    {
-        (room, place, old, new) = (Room::Outdone, other, word, mine);
-    }
-    if room == Room::Nowhere || !put(place, old, new) {
-        return Came::No;
-    }
-    judged(seen, set, (mine, new))
-}
-
-/// Publishes a read in the place of its slot's earlier one, or with it, without a look at others.
-#[inline(always)]
-fn replace(set: &[AtomicU64], mine: u64) -> Came {
-    for place in set {
-        let word = place.load(Ordering::Acquire);
-        if same_slot(word, mine) {
-            if is_earlier(word, mine) {
-                return came(place, word, mine);
+            // A plain store over an atomic has more to do; a set that is being replaced has no place.
+            if is_special(word) || mine & WRITE != 0 && word & ATOMIC != 0 {
+                return Came::No;
             }
+        } else if word & ATOMIC != 0 {
+            if mine & WRITE != 0 {
+                return Came::No;
+            }
+        } else if same_moment(word, mine) {
             if stands_for(word, mine) {
                 return Came::There(word);
             }
-        } else if word == 0 {
+            let both = with_own(word, mine);
+            if both != 0 {
+                of_moment = (at, word, both);
+            }
+        } else if is_earlier(word, mine) && mine & WRITE == 0 {
+            // Mostly there is nothing of its moment then. Of a store all words are asked whether they are atomic.
+            (outdone, of_moment.2) = ((at, word), 0);
             break;
+        } else if touched(word) & rest == 0 {
+            // It is earlier, since it is the slot's.
+            if (word & !mine) & WRITE == 0 {
+                outdone = (at, word);
+            }
+        } else if (word ^ mine) & WRITE == 0 && joined.2 == 0 {
+            joined = (at, word, with_plain(word, mine));
         }
     }
-    replace_otherwise(set, mine)
+    let (at, word, new) = if of_moment.2 != 0 {
+        of_moment
+    } else if outdone.1 != 0 {
+        (outdone.0, outdone.1, mine)
+    } else if joined.2 != 0 {
+        joined
+    } else if free < set.len() {
+        (free, 0, mine)
+    } else {
+        match left_over(set, mine).or_else(|| made_up_for(seen, set, mine)) {
+            Some((at, word)) => (at, word, mine),
+            None => return Came::No,
+        }
+    };
+    came(seen, &set[at], word, (mine, new), set)
 }
 
-/// As [`replace`], where none of the slot's words is of the same bytes.
+/// The word for a plain one of the moment of `mine`, which does not stand for it, and it; 0 if they are of two kinds, unless it can take the other's place.
+#[inline(always)]
+fn with_own(word: u64, mine: u64) -> u64 {
+    if (word ^ mine) & WRITE == 0 || covers(mine, word) && outdoes(mine, word) {
+        with_plain(word, mine)
+    } else {
+        0
+    }
+}
+
+/// As [`enter`], of an atomic access.
 #[inline(never)]
-fn replace_otherwise(set: &[AtomicU64], mine: u64) -> Came {
-    for place in set {
+fn enter_atomic(seen: &impl Seen, set: &[AtomicU64], mine: u64) -> Came {
+    let (mut joined, mut outdone, mut free) = (None, None, None);
+    for (at, place) in set.iter().enumerate() {
         let word = place.load(Ordering::Acquire);
         if word == 0 {
+            free = Some((at, 0, mine));
             break;
         }
-        let new = if same_slot(word, mine) && joins(word, mine) { with(word, mine) } else { 0 };
-        if new == word && new != 0 {
+        if is_special(word) {
+            return Came::No;
+        }
+        if !same_slot(word, mine) {
+            continue;
+        }
+        if stands_for(word, mine) {
             return Came::There(word);
         }
-        if new != 0 {
-            return came(place, word, new);
+        let both = if joins(word, mine) { with(word, mine) } else { 0 };
+        if both != 0 {
+            joined = Some((at, word, both));
+            break;
+        }
+        if covers(mine, word) && outdoes(mine, word) {
+            outdone = Some((at, word, mine));
         }
     }
-    match left_over(set, mine) {
-        Some((place, word)) => came(place, word, mine),
+    let spare = || left_over(set, mine).or_else(|| made_up_for(seen, set, mine));
+    let best = joined.or(outdone).or(free).or_else(|| spare().map(|(at, word)| (at, word, mine)));
+    match best {
+        Some((at, word, new)) => came(seen, &set[at], word, (mine, new), set),
         None => Came::No,
     }
-}
-
-/// Puts `new` in the place of `word`.
-#[inline(always)]
-fn came(place: &AtomicU64, word: u64, new: u64) -> Came {
-    if put(place, word, new) { Came::Yes(new) } else { Came::No }
 }
 
 /// A word of the slot of `mine` that another one of the slot makes up for: what its thread accesses in parts, now these, now those, in moments far from each other
 /// would fill the set otherwise. The other may go meanwhile, but only for a word that makes up for both, or
 /// where every thread knows it, and so the earlier one, too.
-fn left_over(set: &[AtomicU64], mine: u64) -> Option<(&AtomicU64, u64)> {
-    let own = || {
-        let words = set.iter().map(|place| (place, place.load(Ordering::Acquire)));
-        words.take_while(|&(_, word)| word != 0).filter(|&(_, word)| same_slot(word, mine))
-    };
-    own().find(|&(place, word)| {
-        own().any(|(other, by)| !core::ptr::eq(other, place) && makes_up_for(by, word))
-    })
+#[inline(never)]
+fn left_over(set: &[AtomicU64], mine: u64) -> Option<(usize, u64)> {
+    const MOST: usize = 16;
+    let (mut own, mut count) = ([(0, 0); MOST], 0);
+    for (at, place) in set.iter().enumerate() {
+        let word = place.load(Ordering::Acquire);
+        if !same_slot(word, mine) {
+            continue;
+        }
+        for &(other_at, other) in &own[..count] {
+            if makes_up_for(other, word) {
+                return Some((at, word));
+            }
+            if makes_up_for(word, other) {
+                return Some((other_at, other));
+            }
+        }
+        if count < MOST {
+            own[count] = (at, word);
+            count += 1;
+        }
+    }
+    None
+}
+
+/// A word of another slot that the access makes up for.
+#[inline(never)]
+fn made_up_for(seen: &impl Seen, set: &[AtomicU64], mine: u64) -> Option<(usize, u64)> {
+    let words = set.iter().map(|place| place.load(Ordering::Acquire)).take_while(|&word| word != 0);
+    let goes = |word| covers(mine, word) && outdoes(mine, word) && !is_special(word) && seen.ordered(word);
+    words.enumerate().find(|&(_, word)| goes(word))
+}
+
+/// Puts `new`, which is or has `mine`, in the place of `old`, and judges it.
+#[inline(always)]
+fn came(seen: &impl Seen, place: &AtomicU64, old: u64, (mine, new): (u64, u64), set: &[AtomicU64]) -> Came {
+    if put(place, old, new) { judged(seen, set, (mine, new)) } else { Came::No }
 }
 
 /// What came of an access that is in the set as or by `new`.

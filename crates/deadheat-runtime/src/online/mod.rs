@@ -18,6 +18,7 @@ mod clock;
 mod common;
 mod crowd;
 mod eye;
+mod fewest;
 mod fill;
 mod freed;
 mod history;
@@ -225,8 +226,9 @@ unsafe fn enter(
 ) {
     // SAFETY: the caller's promise: the calling thread's own state, and it is busy.
     unsafe {
-        let linked = word::is_special(cell[0].load(Ordering::Relaxed));
-        if entered == Entered::No && patient {
+        let first = cell[0].load(Ordering::Relaxed);
+        let linked = word::is_special(first);
+        if entered == Entered::No && patient && (!linked || word::is_common(first)) {
             let blocks = &mut (*thread).eye.blocks;
             entered = block::enter_common(cell, mine, &quick::past_of(thread), blocks, false);
         }

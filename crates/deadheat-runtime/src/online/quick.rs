@@ -198,10 +198,10 @@ unsafe extern "C" fn on_access_in_crowd<const KIND: u16>(
     unsafe {
         let thread = sys::machine::thread_word() as *mut Thread;
         let general = size > GRANULE && address & LAST_GRANULE == LAST_GRANULE;
-        // A small read is looked for where it goes; but before it goes there, its context is told.
-        let read = const { !Kind(KIND).plain_writes() && Kind(KIND).plain_size() <= GRANULE };
+        // What has one cell is looked for where it goes; but before it goes there, its context is told.
+        let alone = const { Kind(KIND).plain_size() <= GRANULE };
         let told = (*thread).top == (*thread).clean;
-        if !general && (!read || !told || word::is_common((*cell)[0].load(Ordering::Relaxed))) {
+        if !general && (!alone || !told || word::is_common((*cell)[0].load(Ordering::Relaxed))) {
             (*thread).busy = JUDGING;
             compiler_fence(Ordering::SeqCst);
             let blocks = &mut (*thread).eye.blocks;
@@ -225,8 +225,8 @@ unsafe extern "C" fn on_access_in_crowd<const KIND: u16>(
             return on_other_access::<KIND>(address, pc);
         }
         let mut first = Entered::No;
-        if const { !Kind(KIND).plain_writes() && Kind(KIND).plain_size() <= GRANULE } {
-            first = renew_in_crowd(thread, &*cell, mine);
+        if const { Kind(KIND).plain_size() <= GRANULE } {
+            first = enter_crowd(thread, &*cell, mine);
             match first {
                 Entered::There => return,
                 Entered::Yes => return Eye::keep(thread, const { Kept::new(Kind(KIND)) }.at(address, pc)),
@@ -237,13 +237,12 @@ unsafe extern "C" fn on_access_in_crowd<const KIND: u16>(
     }
 }
 
-/// Publishes a read in a cell's block, in the place of its slot's earlier one there, as most are that threads make in ever new moments. What [met](Entered::Met)
-/// somebody is to be judged.
+/// Publishes an access in a cell's block. What [met](Entered::Met) somebody is to be judged.
 ///
 /// # Safety
 /// `thread` is the calling thread's, and in no other hook.
 #[inline(never)]
-unsafe fn renew_in_crowd(thread: *mut Thread, cell: &Cell, mine: u64) -> Entered {
+unsafe fn enter_crowd(thread: *mut Thread, cell: &Cell, mine: u64) -> Entered {
     // SAFETY: the caller's promise.
     unsafe {
         let past = past_of(thread);
@@ -257,13 +256,13 @@ unsafe fn renew_in_crowd(thread: *mut Thread, cell: &Cell, mine: u64) -> Entered
             && let Some(set) = block::set_of(cell, blocks, false)
             && set.len() > cell.len()
         {
-            let (came, word) = match crowd::renew(&past, set, mine) {
+            let word;
+            (entered, word) = match crowd::enter(&past, set, mine) {
                 Came::There(word) => (Entered::There, word),
                 Came::Yes(word) => (Entered::Yes, word),
                 Came::Met(_) => (Entered::Met, 0),
                 Came::No => (Entered::No, 0),
             };
-            entered = came;
             if word != 0 {
                 block::hint(cell, word, blocks);
             }

@@ -127,27 +127,11 @@ pub(crate) fn look(
     Ok(())
 }
 
-/// Takes all words out of a set for good and hands those that are still needed to `keep`.
+/// Takes all words out of a set for good and hands them to `keep`.
 pub(crate) fn seal(set: &[AtomicU64], mut keep: impl FnMut(u64)) {
-    while let Some((at, word)) = stale(set) {
-        // What goes here has a word that makes up for it; if it changes meanwhile it is looked at again.
-        let _ = set[at].compare_exchange(word, 0, Ordering::SeqCst, Ordering::Relaxed);
-    }
     for place in set {
         let word = place.swap(SEALED, Ordering::SeqCst);
-        if !is_special(word) {
-            each(word, &mut keep);
-        }
-    }
-}
-
-/// Gives the accesses that a word stands for to `keep`.
-pub(crate) fn each(word: u64, keep: &mut impl FnMut(u64)) {
-    if is_freed(word) {
-        return keep(word);
-    }
-    for word in [word::later(word), word::earlier(word)] {
-        if word != 0 {
+        if word != 0 && !is_special(word) {
             keep(word);
         }
     }

@@ -177,7 +177,7 @@ pub(crate) const fn earlier(word: u64) -> u64 {
 
 /// All bytes that a word stands for.
 #[inline(always)]
-const fn touched(word: u64) -> u64 {
+pub(crate) const fn touched(word: u64) -> u64 {
     if word & EARLIER != 0 && word & ATOMIC == 0 { BYTES } else { word & BYTES }
 }
 

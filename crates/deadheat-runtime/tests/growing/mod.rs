@@ -124,7 +124,7 @@ impl Cell {
             return;
         }
         let mut kept = Vec::new();
-        set::each(first, &mut |word| kept.push(word));
+        kept.extend((first != 0).then_some(first));
         set::seal(&self.pair[1..], |word| kept.push(word));
         for (place, word) in self.large.iter().zip(kept) {
             place.store(word, Ordering::Relaxed);
