@@ -270,6 +270,34 @@ fn rooms_are_close_to_what_is_asked_for() {
 }
 
 /// A clock that is passed on under a lock loses nothing: whoever has it knows all that was released into it before.
+/// A clock uses the line that it was lent as long as it has room there, loses nothing when it leaves it, and gives back its own memory alone.
+#[test]
+fn a_borrowed_line_is_left_when_it_is_full_and_never_given_back() {
+    let line = pool::take(list::LINE).cast::<u64>();
+    let mut clock = Clock::new();
+    // SAFETY: the line is this test's.
+    unsafe { clock.borrow_line(line) };
+    assert!(clock.is_empty());
+    for slot in 0..20 {
+        clock.set(slot, u64::from(slot) + 100);
+        // SAFETY: as above; what is there was written.
+        assert_eq!(unsafe { line.add(slot.min(7) as usize).read() }, u64::from(slot.min(7)) + 100);
+    }
+    assert!((0..20).all(|slot| clock.get(slot) == u64::from(slot) + 100));
+    let grown = pool::room(20 * size_of::<u64>());
+    clock.drop_all();
+    let pieces = [pool::take(list::LINE), pool::take(grown)];
+    assert!(!pieces.contains(&line.cast()), "the line was given back");
+    // SAFETY: all of them are this test's.
+    unsafe {
+        let mut other = Clock::new();
+        other.borrow_line(line);
+        other.set(3, 1);
+        other.drop_all();
+        assert_ne!(pool::take(list::LINE), line.cast(), "the line was given back");
+    }
+}
+
 #[test]
 fn a_clock_under_a_lock_loses_nothing() {
     let (lock, shared) = (Lock::new(), Shared::new((Clock::new(), [0; 4])));

@@ -50,7 +50,7 @@ pub(crate) fn soon(address: usize, held: &Held<'_>) {
         sys::machine::prefetch_to_write(core::ptr::from_ref(cell) as usize);
     }
     if let Some(shown) = held.shown(address as u64) {
-        sys::machine::prefetch_to_write(shown.object as usize);
+        Object::lines(shown.object as usize).into_iter().for_each(sys::machine::prefetch_to_write);
     }
 }
 

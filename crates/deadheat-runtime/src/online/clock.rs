@@ -32,6 +32,15 @@ impl Clock {
         self.0.reserve_line();
     }
 
+    /// Knows nothing and uses a line of the processor's caches as long as it has room there.
+    ///
+    /// # Safety
+    /// The line is nobody else's, is for words, and lasts as long as the clock.
+    pub(crate) unsafe fn borrow_line(&mut self, line: *mut u64) {
+        // SAFETY: passed on.
+        unsafe { self.0.borrow_line(line) };
+    }
+
     /// How many slots it has room for.
     #[inline(always)]
     pub(crate) fn width(&self) -> usize {

@@ -13,8 +13,12 @@ pub(super) const LINE: usize = 64;
 pub(crate) struct List<T: Copy> {
     items: *mut T,
     len: u32,
+    /// How many items there is room for, and [`BORROWED`].
     room: u32,
 }
+
+/// Set beside a list's room if its memory is not the pool's.
+const BORROWED: u32 = 1 << 31;
 
 impl<T: Copy> List<T> {
     /// An empty list.
@@ -25,9 +29,17 @@ impl<T: Copy> List<T> {
     /// Makes room for `count` items in all.
     #[inline(always)]
     fn reserve(&mut self, count: usize) {
-        if count > self.room as usize {
+        if count > (self.room & !BORROWED) as usize {
             self.grow(count);
         }
+    }
+
+    /// Empties the list, which has no memory yet, into a line of the processor's caches that it uses as long as it has room there.
+    ///
+    /// # Safety
+    /// The line is nobody else's, is aligned for items, and lasts as long as the list.
+    pub(super) unsafe fn borrow_line(&mut self, line: *mut T) {
+        *self = List { items: line, len: 0, room: (LINE / size_of::<T>()) as u32 | BORROWED };
     }
 
     /// Takes a line of the processor's caches at least, which no other list has a part of.
@@ -41,11 +53,9 @@ impl<T: Copy> List<T> {
         let bytes = pool::room(count * size_of::<T>());
         let items = pool::take(bytes).cast::<T>();
         if !self.items.is_null() {
-            // SAFETY: the new memory has room for the items that are there; the old one was taken for `room` items.
-            unsafe {
-                core::ptr::copy_nonoverlapping(self.items, items, self.len as usize);
-                pool::give(self.items.cast(), self.room as usize * size_of::<T>());
-            }
+            // SAFETY: the new memory has room for the items that are there.
+            unsafe { core::ptr::copy_nonoverlapping(self.items, items, self.len as usize) };
+            self.give_back();
         }
         self.items = items;
         self.room = (bytes / size_of::<T>()) as u32;
@@ -103,11 +113,16 @@ impl<T: Copy> List<T> {
 
     /// Makes the list empty and gives its memory back.
     pub(crate) fn drop_all(&mut self) {
-        if !self.items.is_null() {
+        self.give_back();
+        *self = List::new();
+    }
+
+    /// Gives its memory back, which is not used any more, unless it is borrowed.
+    fn give_back(&self) {
+        if !self.items.is_null() && self.room & BORROWED == 0 {
             // SAFETY: it was taken for `room` items, and nobody else has it.
             unsafe { pool::give(self.items.cast(), self.room as usize * size_of::<T>()) };
         }
-        *self = List::new();
     }
 }
 

@@ -8,7 +8,7 @@ use core::ptr::null_mut;
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 use super::clock::Clock;
-use super::list::List;
+use super::list::{LINE, List};
 use super::pool;
 use super::shadow::{self, REGION_LOG2, REGIONS};
 use super::word;
@@ -29,7 +29,9 @@ pub(crate) enum Family {
     Thread,
 }
 
-/// One object.
+/// One object. What an atomic operation asks of it is in its first line of the processor's caches; behind it is a line for `written`, so that both can be fetched
+/// at once.
+#[repr(C, align(64))]
 pub(crate) struct Object {
     next: *mut Object,
     address: u64,
@@ -59,7 +61,16 @@ pub(crate) struct Barrier {
     pub(crate) inside: List<(u32, u64)>,
 }
 
+/// Bytes of an object and the line behind it.
+const WITH_LINE: usize = size_of::<Object>() + LINE;
+
 impl Object {
+    /// The addresses of the lines that an operation on the object at `address` changes.
+    #[inline(always)]
+    pub(crate) const fn lines(address: usize) -> [usize; 2] {
+        [address, address + size_of::<Object>()]
+    }
+
     /// Something else is to be shown, too: puts who published last among what is shown.
     pub(crate) fn settle(&mut self) {
         let (slot, clock) = core::mem::take(&mut self.by);
@@ -190,11 +201,12 @@ pub(crate) unsafe fn get<'a>(address: u64, family: Family) -> &'a mut Object {
 #[cold]
 unsafe fn make<'a>(address: u64, family: Family) -> &'a mut Object {
     on_page(address).fetch_add(1, Ordering::Relaxed);
-    let object = pool::take(size_of::<Object>()).cast::<Object>();
+    let object = pool::take(WITH_LINE).cast::<Object>();
     let barrier = Barrier { rounds: List::new(), first: 0, open: false, inside: List::new() };
-    let (written, read, waiters) = (Clock::new(), Clock::new(), List::new());
-    // SAFETY: the caller's promise; the memory is ours.
+    let (mut written, read, waiters) = (Clock::new(), Clock::new(), List::new());
+    // SAFETY: the caller's promise; the memory is ours, and the line lasts as long as the object.
     unsafe {
+        written.borrow_line(object.add(1).cast());
         // Without memory for the list nothing is looked at any more, and nobody finds the object again.
         let mut nowhere = null_mut();
         let list = list(address, true).unwrap_or(&raw mut nowhere);
@@ -253,7 +265,7 @@ unsafe fn drop_object(object: *mut Object) {
         state.barrier.rounds.iter().for_each(|round| drop_clock(round.clock));
         state.barrier.rounds.drop_all();
         state.barrier.inside.drop_all();
-        pool::give(object.cast(), size_of::<Object>());
+        pool::give(object.cast(), WITH_LINE);
     }
 }
 
