@@ -206,7 +206,12 @@ impl<'a> Cell<'a> {
             }
         }
         if !self.large.is_empty() {
-            match crowd::enter(seen, &self.large, mine) {
+            let came = match mine & (WRITE | ATOMIC) {
+                0 => crowd::renew(seen, &self.large, mine),
+                _ => Came::No,
+            };
+            let came = if came == Came::No { crowd::enter(seen, &self.large, mine) } else { came };
+            match came {
                 Came::No => {}
                 Came::Yes(_) => return Some(Vec::new()),
                 Came::There(_) => return None,

@@ -603,16 +603,21 @@ pub(crate) unsafe fn access(
 }
 
 /// Shows in a cell that has a block an access that is in the block, so that its thread need not look there when it makes
-/// the access again. It is a copy: whoever puts a word over it sees that the cell has a block. Others' copies give way
-/// only now and then, so that threads that access a cell in turn do not take it from each other each time.
+/// the access again. It is a copy: whoever puts a word over it sees that the cell has a block.
 #[inline]
 pub(crate) fn hint(cell: &[AtomicU64; 2], word: u64, blocks: &mut Blocks) {
-    const SELDOM: u32 = 16;
     // While it grows, the second word may not be a copy yet.
     let first = cell[0].load(Ordering::Acquire);
-    if !word::is_special(first) || word::linked(first) == 0 || word::is_common(first) {
-        return;
+    if word::is_special(first) && word::linked(first) != 0 && !word::is_common(first) {
+        show(cell, word, blocks);
     }
+}
+
+/// As [`hint`], of a cell that was seen to have a block. Others' copies give way
+/// only now and then, so that threads that access a cell in turn do not take it from each other each time.
+#[inline(always)]
+pub(crate) fn show(cell: &[AtomicU64; 2], word: u64, blocks: &mut Blocks) {
+    const SELDOM: u32 = 16;
     let before = cell[1].load(Ordering::Relaxed);
     blocks.hints = blocks.hints.wrapping_add(1);
     if word::same_slot(before, word) || blocks.hints.is_multiple_of(SELDOM) {

@@ -31,10 +31,27 @@ pub(crate) fn enter(seen: &impl Seen, set: &[AtomicU64], mine: u64) -> Came {
     if mine & ATOMIC != 0 { enter_atomic(seen, set, mine) } else { enter_plain(seen, set, mine) }
 }
 
+/// As [`enter`], of a plain read in the place of its slot's earlier one of the same bytes, as most are that threads make in ever new moments.
+#[inline(always)]
+pub(crate) fn renew(seen: &impl Seen, set: &[AtomicU64], mine: u64) -> Came {
+    for place in set {
+        let word = place.load(Ordering::Acquire);
+        if is_earlier(word, mine) {
+            return if word == mine { Came::There(word) } else { came(seen, place, word, (mine, mine), set) };
+        }
+        if word == 0 {
+            break;
+        }
+    }
+    Came::No
+}
+
 /// As [`enter`], of a plain access.
 #[inline(always)]
 fn enter_plain(seen: &impl Seen, set: &[AtomicU64], mine: u64) -> Came {
     let rest = !mine & BYTES;
+    // A plain store over an atomic has more to do.
+    let refused = if mine & WRITE != 0 { ATOMIC } else { 0 };
     let (mut of_moment, mut joined) = ((set.len(), 0, 0), (set.len(), 0, 0));
     let (mut outdone, mut free) = ((set.len(), 0), set.len());
     for (at, place) in set.iter().enumerate() {
@@ -45,12 +62,12 @@ fn enter_plain(seen: &impl Seen, set: &[AtomicU64], mine: u64) -> Came {
                 free = at;
                 break;
             }
-            // A plain store over an atomic has more to do; a set that is being replaced has no place.
-            if is_special(word) || mine & WRITE != 0 && word & ATOMIC != 0 {
+            // A set that is being replaced has no place.
+            if is_special(word) || word & refused != 0 {
                 return Came::No;
             }
         } else if word & ATOMIC != 0 {
-            if mine & WRITE != 0 {
+            if refused != 0 {
                 return Came::No;
             }
         } else if same_moment(word, mine) {
@@ -182,18 +199,20 @@ fn came(seen: &impl Seen, place: &AtomicU64, old: u64, (mine, new): (u64, u64), 
 /// What came of an access that is in the set as or by `new`.
 #[inline(always)]
 fn judged(seen: &impl Seen, set: &[AtomicU64], (mine, new): (u64, u64)) -> Came {
-    let reads = mine & WRITE == 0;
+    // Most words of a crowd are plain reads, and most of those no double ones: less than a seal. They do not matter to a read.
+    let from = if mine & WRITE == 0 { SEALED } else { 0 };
     for place in set {
         let word = place.load(Ordering::SeqCst);
-        // Most words of a crowd are plain reads, and most of those no double ones: less than a seal.
-        if reads && word < SEALED {
-            continue;
-        }
-        if !same_slot(word, mine) && !harmless(seen, word, mine) {
+        if word >= from && !same_slot(word, mine) && !harmless_to(seen, word, mine) {
             return Came::Met(new);
         }
     }
     Came::Yes(new)
+}
+
+#[inline(never)]
+fn harmless_to(seen: &impl Seen, word: u64, mine: u64) -> bool {
+    harmless(seen, word, mine)
 }
 
 /// Whether a word of a set that is not being replaced does not race with another slot's access that is in the set.

@@ -226,7 +226,11 @@ unsafe extern "C" fn on_access_in_crowd<const KIND: u16>(
         }
         let mut first = Entered::No;
         if const { Kind(KIND).plain_size() <= GRANULE } {
-            first = enter_crowd(thread, &*cell, mine);
+            first = if const { Kind(KIND).plain_writes() } {
+                enter_crowd(thread, &*cell, mine)
+            } else {
+                renew_in_crowd(thread, &*cell, mine)
+            };
             match first {
                 Entered::There => return,
                 Entered::Yes => return Eye::keep(thread, const { Kept::new(Kind(KIND)) }.at(address, pc)),
@@ -237,22 +241,58 @@ unsafe extern "C" fn on_access_in_crowd<const KIND: u16>(
     }
 }
 
-/// Publishes an access in a cell's block. What [met](Entered::Met) somebody is to be judged.
+/// Publishes a read in a cell's block, in the place of its slot's earlier one there if there is one. What [met](Entered::Met) somebody is to be judged.
 ///
 /// # Safety
 /// `thread` is the calling thread's, and in no other hook.
+#[inline(never)]
+unsafe fn renew_in_crowd(thread: *mut Thread, cell: &Cell, mine: u64) -> Entered {
+    let first = cell[0].load(Ordering::Acquire);
+    let block = word::linked(first);
+    // It may have none any more.
+    if !word::is_special(first) || block == 0 || word::is_common(first) {
+        return Entered::No;
+    }
+    // It is mostly going to be changed: its line is not to come twice.
+    sys::machine::prefetch_to_write(block);
+    // SAFETY: the caller's promise.
+    unsafe {
+        (*thread).busy = JUDGING;
+        compiler_fence(Ordering::SeqCst);
+        // Asked again by who keeps the block from being used again.
+        let set =
+            if cell[0].load(Ordering::Acquire) == first { block::Block::set(block as *mut _) } else { &[] };
+        let came = crowd::renew(&past_of(thread), set, mine);
+        if let Came::There(word) | Came::Yes(word) = came
+            && cell[0].load(Ordering::Acquire) == first
+        {
+            block::show(cell, word, &mut (*thread).eye.blocks);
+        }
+        compiler_fence(Ordering::SeqCst);
+        (*thread).busy = 0;
+        match came {
+            Came::There(_) => Entered::There,
+            Came::Yes(_) => Entered::Yes,
+            Came::Met(_) => Entered::Met,
+            Came::No => enter_crowd(thread, cell, mine),
+        }
+    }
+}
+
+/// Publishes an access in a cell's block. What [met](Entered::Met) somebody is to be judged.
+///
+/// # Safety
+/// As [`renew_in_crowd`].
 #[inline(never)]
 unsafe fn enter_crowd(thread: *mut Thread, cell: &Cell, mine: u64) -> Entered {
     // SAFETY: the caller's promise.
     unsafe {
         let past = past_of(thread);
-        // It is mostly going to be changed: its line is not to come twice.
-        sys::machine::prefetch_to_write(word::linked(cell[0].load(Ordering::Relaxed)));
         (*thread).busy = JUDGING;
         compiler_fence(Ordering::SeqCst);
         let blocks = &mut (*thread).eye.blocks;
         let mut entered = Entered::No;
-        if !word::is_common(cell[0].load(Ordering::Relaxed))
+        if !word::is_common(cell[0].load(Ordering::Acquire))
             && let Some(set) = block::set_of(cell, blocks, false)
             && set.len() > cell.len()
         {
