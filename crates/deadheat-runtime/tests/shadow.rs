@@ -206,12 +206,7 @@ impl<'a> Cell<'a> {
             }
         }
         if !self.large.is_empty() {
-            let came = match mine & (WRITE | ATOMIC) {
-                0 => crowd::renew(seen, &self.large, mine),
-                _ => Came::No,
-            };
-            let came = if came == Came::No { crowd::enter(seen, &self.large, mine) } else { came };
-            match came {
+            match crowd::enter(seen, &self.large, mine) {
                 Came::No => {}
                 Came::Yes(_) => return Some(Vec::new()),
                 Came::There(_) => return None,

@@ -5,8 +5,8 @@
 
 use super::set::{Seen, put};
 use super::word::{
-    self, ATOMIC, BYTES, SEALED, WRITE, conflict, covers, is_double, is_earlier, is_special, joins,
-    makes_up_for, outdoes, same_moment, same_slot, stands_for, touched, with, with_plain,
+    self, ATOMIC, BYTES, EARLIER, SEALED, WRITE, conflict, covers, is_double, is_earlier, is_special, joins,
+    makes_up_for, outdoes, same_moment, same_slot, same_slot_and_kind, stands_for, touched, with, with_plain,
 };
 use crate::sys::primitive::{AtomicU64, Ordering};
 
@@ -28,18 +28,37 @@ pub(crate) enum Came {
 /// this order.
 #[inline(always)]
 pub(crate) fn enter(seen: &impl Seen, set: &[AtomicU64], mine: u64) -> Came {
+    let came = if mine & WRITE == 0 { renew(seen, set, mine) } else { Came::No };
+    if came == Came::No { enter_otherwise(seen, set, mine) } else { came }
+}
+
+/// As [`enter`], of what [`renew`] does not do.
+#[inline(always)]
+pub(crate) fn enter_otherwise(seen: &impl Seen, set: &[AtomicU64], mine: u64) -> Came {
     if mine & ATOMIC != 0 { enter_atomic(seen, set, mine) } else { enter_plain(seen, set, mine) }
 }
 
-/// As [`enter`], of a plain read in the place of its slot's earlier one of the same bytes, as most are that threads make in ever new moments.
+/// As [`enter`], of a read in the place of its slot's earlier one of the same bytes, as most are that threads make in ever new moments, or, of a plain one, with one of other bytes.
 #[inline(always)]
 pub(crate) fn renew(seen: &impl Seen, set: &[AtomicU64], mine: u64) -> Came {
     for place in set {
         let word = place.load(Ordering::Acquire);
-        if is_earlier(word, mine) {
-            return if word == mine { Came::There(word) } else { came(seen, place, word, (mine, mine), set) };
-        }
-        if word == 0 {
+        if same_slot_and_kind(word, mine) {
+            if is_earlier(word, mine) {
+                return if word == mine {
+                    Came::There(word)
+                } else {
+                    came::<true>(seen, place, word, (mine, mine), set)
+                };
+            }
+            let both = if mine & ATOMIC == 0 { with_plain(word, mine) } else { 0 };
+            if both == word {
+                return Came::There(word);
+            }
+            if both != 0 {
+                return came::<true>(seen, place, word, (mine, both), set);
+            }
+        } else if word == 0 {
             break;
         }
     }
@@ -47,7 +66,7 @@ pub(crate) fn renew(seen: &impl Seen, set: &[AtomicU64], mine: u64) -> Came {
 }
 
 /// As [`enter`], of a plain access.
-#[inline(always)]
+#[inline(never)]
 fn enter_plain(seen: &impl Seen, set: &[AtomicU64], mine: u64) -> Came {
     let rest = !mine & BYTES;
     // A plain store over an atomic has more to do.
@@ -105,7 +124,7 @@ fn enter_plain(seen: &impl Seen, set: &[AtomicU64], mine: u64) -> Came {
             None => return Came::No,
         }
     };
-    came(seen, &set[at], word, (mine, new), set)
+    came::<false>(seen, &set[at], word, (mine, new), set)
 }
 
 /// The word for a plain one of the moment of `mine`, which does not stand for it, and it; 0 if they are of two kinds, unless it can take the other's place.
@@ -149,7 +168,7 @@ fn enter_atomic(seen: &impl Seen, set: &[AtomicU64], mine: u64) -> Came {
     let spare = || left_over(set, mine).or_else(|| made_up_for(seen, set, mine));
     let best = joined.or(outdone).or(free).or_else(|| spare().map(|(at, word)| (at, word, mine)));
     match best {
-        Some((at, word, new)) => came(seen, &set[at], word, (mine, new), set),
+        Some((at, word, new)) => came::<false>(seen, &set[at], word, (mine, new), set),
         None => Came::No,
     }
 }
@@ -190,20 +209,29 @@ fn made_up_for(seen: &impl Seen, set: &[AtomicU64], mine: u64) -> Option<(usize,
     words.enumerate().find(|&(_, word)| goes(word))
 }
 
-/// Puts `new`, which is or has `mine`, in the place of `old`, and judges it.
+/// Puts `new`, which is or has `mine`, in the place of `old`, and judges it. `READS`: it is a read.
 #[inline(always)]
-fn came(seen: &impl Seen, place: &AtomicU64, old: u64, (mine, new): (u64, u64), set: &[AtomicU64]) -> Came {
-    if put(place, old, new) { judged(seen, set, (mine, new)) } else { Came::No }
+fn came<const READS: bool>(
+    seen: &impl Seen,
+    place: &AtomicU64,
+    old: u64,
+    (mine, new): (u64, u64),
+    set: &[AtomicU64],
+) -> Came {
+    if put(place, old, new) { judged::<READS>(seen, set, (mine, new)) } else { Came::No }
 }
 
 /// What came of an access that is in the set as or by `new`.
 #[inline(always)]
-fn judged(seen: &impl Seen, set: &[AtomicU64], (mine, new): (u64, u64)) -> Came {
-    // Most words of a crowd are plain reads, and most of those no double ones: less than a seal. They do not matter to a read.
-    let from = if mine & WRITE == 0 { SEALED } else { 0 };
+fn judged<const READS: bool>(seen: &impl Seen, set: &[AtomicU64], (mine, new): (u64, u64)) -> Came {
     for place in set {
         let word = place.load(Ordering::SeqCst);
-        if word >= from && !same_slot(word, mine) && !harmless_to(seen, word, mine) {
+        // Most words of a crowd are plain reads: less than a seal, but for what is earlier. They do not matter to a read.
+        if READS && word & !EARLIER < SEALED || same_slot(word, mine) {
+            continue;
+        }
+        let known = word & EARLIER == 0 && !is_special(word) && seen.ordered(word);
+        if !known && !harmless_out_of_line(seen, word, mine) {
             return Came::Met(new);
         }
     }
@@ -211,7 +239,7 @@ fn judged(seen: &impl Seen, set: &[AtomicU64], (mine, new): (u64, u64)) -> Came 
 }
 
 #[inline(never)]
-fn harmless_to(seen: &impl Seen, word: u64, mine: u64) -> bool {
+fn harmless_out_of_line(seen: &impl Seen, word: u64, mine: u64) -> bool {
     harmless(seen, word, mine)
 }
 

@@ -297,7 +297,7 @@ unsafe fn enter_crowd(thread: *mut Thread, cell: &Cell, mine: u64) -> Entered {
             && set.len() > cell.len()
         {
             let word;
-            (entered, word) = match crowd::enter(&past, set, mine) {
+            (entered, word) = match crowd::enter_otherwise(&past, set, mine) {
                 Came::There(word) => (Entered::There, word),
                 Came::Yes(word) => (Entered::Yes, word),
                 Came::Met(_) => (Entered::Met, 0),
