@@ -190,7 +190,7 @@ fn link(cell: &Cell, words: &[u64]) {
     cell.pair[0].store(word::link(SOMEWHERE), Ordering::SeqCst);
 }
 
-/// As `block::replace`.
+/// As `block::grow`.
 fn grow(cell: &Cell) {
     let first = cell.pair[0].load(Ordering::Acquire);
     if word::is_special(first) || !seal(cell, first) {
