@@ -230,8 +230,7 @@ fn judged<const READS: bool>(seen: &impl Seen, set: &[AtomicU64], (mine, new): (
         if READS && word & !EARLIER < SEALED || same_slot(word, mine) {
             continue;
         }
-        let known = word & EARLIER == 0 && !is_special(word) && seen.ordered(word);
-        if !known && !harmless_out_of_line(seen, word, mine) {
+        if !seen.ordered(word) && !harmless_out_of_line(seen, word, mine) {
             return Came::Met(new);
         }
     }
