@@ -23,9 +23,8 @@ pub(crate) enum Came {
     No,
 }
 
-/// Publishes an access in a block's set and judges it there: with its moment's word of its kind, in the place of one of its slot that it makes up for, with
-/// an earlier one of its kind, in the place of nothing, of one of its slot that is not needed any more, or of another's that it makes up for; what is first in
-/// this order.
+/// Publishes an access in a block's set and judges it there: with its moment's word of its kind, with an earlier one of its slot and kind, in the place of one of its slot that it
+/// makes up for, of one that is not needed any more, of another's that it makes up for, or of nothing; what is first in this order.
 #[inline(always)]
 pub(crate) fn enter(seen: &impl Seen, set: &[AtomicU64], mine: u64) -> Came {
     let came = if mine & WRITE == 0 { renew(seen, set, mine) } else { Came::No };
@@ -112,15 +111,14 @@ fn enter_plain(seen: &impl Seen, set: &[AtomicU64], mine: u64) -> Came {
     }
     let (at, word, new) = if of_moment.2 != 0 {
         of_moment
-    } else if outdone.1 != 0 {
-        (outdone.0, outdone.1, mine)
     } else if joined.2 != 0 {
         joined
-    } else if free < set.len() {
-        (free, 0, mine)
+    } else if outdone.1 != 0 {
+        (outdone.0, outdone.1, mine)
     } else {
         match left_over(set, mine).or_else(|| made_up_for(seen, set, mine)) {
             Some((at, word)) => (at, word, mine),
+            None if free < set.len() => (free, 0, mine),
             None => return Came::No,
         }
     };
