@@ -96,10 +96,6 @@ fn enter_plain(seen: &impl Seen, set: &[AtomicU64], mine: u64) -> Came {
             if both != 0 {
                 of_moment = (at, word, both);
             }
-        } else if is_earlier(word, mine) && mine & WRITE == 0 {
-            // Mostly there is nothing of its moment then. Of a store all words are asked whether they are atomic.
-            (outdone, of_moment.2) = ((at, word), 0);
-            break;
         } else if touched(word) & rest == 0 {
             // It is earlier, since it is the slot's.
             if (word & !mine) & WRITE == 0 {
@@ -164,7 +160,7 @@ fn enter_atomic(seen: &impl Seen, set: &[AtomicU64], mine: u64) -> Came {
         }
     }
     let spare = || left_over(set, mine).or_else(|| made_up_for(seen, set, mine));
-    let best = joined.or(outdone).or(free).or_else(|| spare().map(|(at, word)| (at, word, mine)));
+    let best = joined.or(outdone).or_else(|| spare().map(|(at, word)| (at, word, mine))).or(free);
     match best {
         Some((at, word, new)) => came::<false>(seen, &set[at], word, (mine, new), set),
         None => Came::No,
