@@ -253,6 +253,21 @@ fn a_store_over_an_atomic_goes_no_short_way() {
     }
 }
 
+/// What a moment reads and then writes, part by part, is one word of a block in the end, which the cell then shows to the hook; two would be shown in turn.
+#[test]
+fn the_writes_of_a_moment_are_one_word_of_a_block() {
+    let read = |time, bytes| word::only(word::moment(1, time), bytes);
+    let seen = Knows { own: 1, clocks: [9; SLOTS + 1], all: [0; SLOTS + 1] };
+    let set: [AtomicU64; 6] = Default::default();
+    set[0].store(read(2, 0xfc) | WRITE, Ordering::Relaxed);
+    for bytes in [0x0c, 0x30] {
+        assert!(matches!(crowd::enter(&seen, &set, read(4, bytes)), Came::Yes(_)), "{set:x?}");
+        assert!(matches!(crowd::enter(&seen, &set, read(4, bytes) | WRITE), Came::Yes(_)), "{set:x?}");
+    }
+    let both = read(4, 0x3c) | WRITE;
+    assert!(set.iter().any(|word| word.load(Ordering::Relaxed) == both), "{set:x?}");
+}
+
 /// The same of cells that have sets in common, of which there are few, so that they are used again.
 #[test]
 fn cells_with_sets_in_common_tell_it_too() {

@@ -92,8 +92,9 @@ fn enter_plain(seen: &impl Seen, set: &[AtomicU64], mine: u64) -> Came {
             if stands_for(word, mine) {
                 return Came::There(word);
             }
+            // What the moment's word of its kind has is all that the hook compares with: it goes there, wherever that is.
             let both = with_own(word, mine);
-            if both != 0 {
+            if both != 0 && (of_moment.2 == 0 || (word ^ mine) & WRITE == 0) {
                 of_moment = (at, word, both);
             }
         } else if touched(word) & rest == 0 {
