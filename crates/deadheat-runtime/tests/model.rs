@@ -53,6 +53,10 @@ mod sys {
         pub(crate) fn pause() {
             loom::thread::yield_now();
         }
+
+        pub(crate) fn stand_back() {
+            pause();
+        }
     }
 }
 

@@ -34,6 +34,10 @@ mod sys {
         pub(crate) fn pause() {
             yield_now();
         }
+
+        pub(crate) fn stand_back() {
+            pause();
+        }
     }
 
     use std::alloc::{Layout, alloc_zeroed, dealloc};

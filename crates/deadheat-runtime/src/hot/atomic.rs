@@ -19,9 +19,8 @@ use crate::gate;
 use crate::online::{self, Operation, beside};
 use crate::sys;
 
-/// Operations on 16 bytes at a time share a stripe, so that operations of different sizes on
-/// overlapping bytes are in one order.
-const BYTES_LOG2: usize = 4;
+/// Operations on 8 bytes share a stripe, so that those of different sizes on overlapping bytes are in one order; what lies across takes two.
+const BYTES_LOG2: usize = 3;
 pub(crate) const STRIPES: usize = 1024;
 static STRIPE: [Stripe; STRIPES] = [const { Stripe::new() }; STRIPES];
 
@@ -41,6 +40,59 @@ pub(crate) fn stripe(address: usize) -> usize {
 #[inline]
 pub(crate) fn hold(address: usize, (owner, patient): (u32, bool)) -> Option<Held<'static>> {
     STRIPE[stripe(address)].take(owner, patient)
+}
+
+/// Whether one stripe guards all of an operation's `1 << log2` bytes.
+#[inline(always)]
+fn has_one(address: usize, log2: u16) -> bool {
+    const BYTES: usize = 1 << BYTES_LOG2;
+    address % BYTES + (1 << log2) <= BYTES
+}
+
+/// The stripes of an operation's bytes, which are held.
+struct Taken {
+    first: Held<'static>,
+    /// Where the bytes lie across.
+    second: Option<Held<'static>>,
+}
+
+impl Taken {
+    /// As [`hold`], of all that an operation needs.
+    #[inline(always)]
+    fn new((address, log2): (usize, u16), owner: u32, patient: bool) -> Option<Taken> {
+        if has_one(address, log2) {
+            let first = hold(address, (owner, patient))?;
+            return Some(Taken { first, second: None });
+        }
+        Taken::of_two(stripe(address), owner, patient)
+    }
+
+    /// Two stripes, the first of the table first, wherever the operation begins: so no circle of threads waits for each other.
+    #[cold]
+    #[inline(never)]
+    fn of_two(first: usize, owner: u32, patient: bool) -> Option<Taken> {
+        let second = (first + 1) % STRIPES;
+        let take = |at: usize| STRIPE[at].take(owner, patient);
+        let early = take(first.min(second))?;
+        let late = take(first.max(second))?;
+        let (first, second) = if first < second { (early, late) } else { (late, early) };
+        Some(Taken { first, second: Some(second) })
+    }
+
+    /// As [`Held::wrote`], in each of them.
+    #[inline(always)]
+    fn wrote(&self) {
+        self.first.wrote();
+        if let Some(second) = &self.second {
+            second.wrote();
+        }
+    }
+
+    /// As [`Held::writes`], of all together.
+    #[inline(always)]
+    fn writes(&self) -> u64 {
+        self.first.writes() + self.second.as_ref().map_or(0, Held::writes)
+    }
 }
 
 /// A program's spin gives the processor away after so many turns: whom it waits for may need it.
@@ -130,26 +182,26 @@ unsafe fn detect<R>(
     meant: Mode,
     operation: impl Fn() -> Outcome<R>,
 ) -> R {
-    let stripe = &STRIPE[stripe(address)];
     // SAFETY: the caller's promise.
     unsafe {
-        let loads = !meant.writes() && !nested && online::looking();
-        if loads && let Some(result) = detect_load(thread, stripe, (pc, address, log2), &operation) {
+        let loads = !meant.writes() && !nested && online::looking() && has_one(address, log2);
+        if loads && let Some(result) = detect_load(thread, (pc, address, log2), &operation) {
             return result;
         }
         let holds = Holds::new(thread);
-        let Some(held) = stripe.take((*thread).id, !nested && holds.is_first()) else {
+        let patient = !nested && holds.is_first();
+        let Some(taken) = Taken::new((address, log2), (*thread).id, patient) else {
             return operation().result;
         };
         if meant.writes() {
-            held.wrote();
+            taken.wrote();
         }
-        online::soon(address, &held);
+        online::soon(address, &taken.first);
         let outcome = operation();
         let (mode, order) = (outcome.mode, outcome.order);
-        online::atomic(thread, &Operation { pc, address, log2, mode, order }, &held);
+        online::atomic(thread, &Operation { pc, address, log2, mode, order }, &taken.first);
         if loads {
-            remember_load(thread, (pc, address), held.writes());
+            remember_load(thread, (pc, address), taken.writes());
         }
         outcome.result
     }
@@ -163,10 +215,10 @@ unsafe fn detect<R>(
 #[inline(always)]
 unsafe fn detect_load<R>(
     thread: *mut Thread,
-    stripe: &Stripe,
     (pc, address, log2): (usize, usize, u16),
     operation: &impl Fn() -> Outcome<R>,
 ) -> Option<R> {
+    let stripe = &STRIPE[stripe(address)];
     // SAFETY: the caller's promise.
     let (spin, moment) = unsafe { (&mut (*thread).spin, (*thread).eye.mine) };
     if (spin.key, spin.address, spin.moment) == (pc as u64, address as u64, moment) {
@@ -251,22 +303,21 @@ unsafe fn record<R>(
     (pc, address, log2): (usize, usize, u16),
     operation: impl FnOnce() -> Outcome<R>,
 ) -> R {
-    let stripe = &STRIPE[stripe(address)];
     // SAFETY: the caller's promise. A thread's two streams have its number.
     let owner = unsafe { (*stream).id };
-    let Some(held) = stripe.take(owner, !nested) else { return operation().result };
+    let Some(taken) = Taken::new((address, log2), owner, !nested) else { return operation().result };
     let outcome = operation();
     let key = Key::new(pc as u64, Kind::atomic(log2, outcome.mode, outcome.order));
     // SAFETY: the caller's promise.
     unsafe {
         if outcome.mode.writes() {
-            held.wrote();
-        } else if log::repeat(stream, key, address as u64, held.writes()) {
+            taken.wrote();
+        } else if log::repeat(stream, key, address as u64, taken.writes()) {
             return outcome.result;
         }
-        let version = held.writes();
+        let version = taken.writes();
         let stamp = log::next_stamp();
-        drop(held);
+        drop(taken);
         log::append(stream, key, address as u64, None, Some(stamp));
         if !outcome.mode.writes() {
             log::remember_load(stream, key, address as u64, version);
@@ -289,23 +340,23 @@ unsafe fn record_and_detect<R>(
     // SAFETY: the caller's promise.
     unsafe {
         let Some(turn) = beside::Turn::take(thread) else { return operation().result };
-        let stripe = &STRIPE[stripe(address)];
-        let Some(held) = stripe.take((*thread).id, turn.patient()) else { return operation().result };
+        let taken = Taken::new((address, log2), (*thread).id, turn.patient());
+        let Some(taken) = taken else { return operation().result };
         if meant.writes() {
-            held.wrote();
+            taken.wrote();
         }
         let outcome = operation();
         let kind = Kind::atomic(log2, outcome.mode, outcome.order);
         let key = Key::new(pc as u64, kind);
-        let (load, version) = (!meant.writes(), held.writes());
+        let (load, version) = (!meant.writes(), taken.writes());
         if load && turn.repeats(key, address as u64, version) {
-            drop((held, turn));
+            drop((taken, turn));
             sys::yield_now();
             return outcome.result;
         }
         turn.record(key, address as u64, None, load.then_some(version));
         let (mode, order) = (outcome.mode, outcome.order);
-        turn.judge(|| online::atomic(thread, &Operation { pc, address, log2, mode, order }, &held));
+        turn.judge(|| online::atomic(thread, &Operation { pc, address, log2, mode, order }, &taken.first));
         outcome.result
     }
 }

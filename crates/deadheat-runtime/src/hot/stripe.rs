@@ -6,10 +6,10 @@
 //! Invariant: of two operations on the same bytes the one with the smaller stamp came first. A note is changed after the
 //! write is counted, while the stripe is held. Checked by a model checker in `tests/model.rs`.
 
-use crate::sys::primitive::{AtomicU32, AtomicU64, Ordering, fence, pause, yield_now};
+use crate::sys::primitive::{AtomicU32, AtomicU64, Ordering, fence, stand_back, yield_now};
 
 /// Attempts before the processor is given to somebody else.
-const SPINS: u32 = 100;
+const SPINS: u32 = 20;
 /// Attempts of a handler that interrupted a hook.
 const NESTED_SPINS: u32 = 300;
 
@@ -57,19 +57,20 @@ impl Stripe {
     pub(crate) fn take(&self, owner: u32, patient: bool) -> Option<Held<'_>> {
         let owner = owner.wrapping_add(1);
         let mut spins = 0;
-        while let Err(holder) =
-            self.held.compare_exchange_weak(0, owner, Ordering::Acquire, Ordering::Relaxed)
-        {
+        while let Err(holder) = self.held.compare_exchange(0, owner, Ordering::Acquire, Ordering::Relaxed) {
             if holder == owner {
                 return (!patient).then_some(Held { stripe: self, shared: true });
             }
-            spins += 1;
-            if spins < SPINS {
-                pause();
-            } else if patient || spins < NESTED_SPINS {
-                yield_now();
-            } else {
-                return None;
+            // The holder is about to write here: its line is neither taken from it nor asked for all the time.
+            while self.held.load(Ordering::Relaxed) != 0 {
+                spins += 1;
+                if spins < SPINS {
+                    stand_back();
+                } else if patient || spins < NESTED_SPINS {
+                    yield_now();
+                } else {
+                    return None;
+                }
             }
         }
         Some(Held { stripe: self, shared: false })

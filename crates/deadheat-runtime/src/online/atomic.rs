@@ -51,6 +51,8 @@ pub(crate) fn soon(address: usize, held: &Held<'_>) {
     }
     if let Some(shown) = held.shown(address as u64) {
         Object::lines(shown.object as usize).into_iter().for_each(sys::machine::prefetch_to_write);
+    } else {
+        object::soon(address as u64);
     }
 }
 

@@ -13,6 +13,7 @@ use super::pool;
 use super::shadow::{self, REGION_LOG2, REGIONS};
 use super::word;
 use crate::hot::stripe::Shown;
+use crate::sys;
 
 /// What kind of object. One address may hold one of each.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -130,12 +131,12 @@ pub(crate) unsafe fn drop_clock(clock: *mut Clock) {
     }
 }
 
-/// By region of the address space: what to add to half an address to come to the objects of its 16 bytes, a list that is
+/// By region of the address space: what to add to the first address of 8 bytes to come to their objects, a list that is
 /// touched while their stripe is held; 0 where there are none.
 static LISTS: [AtomicUsize; REGIONS] = [const { AtomicUsize::new(0) }; REGIONS];
 
 /// Bytes of addresses that share a list; they share a stripe, too.
-const STEP: u64 = 16;
+const STEP: u64 = 8;
 
 /// The list that holds an address's objects; `None` if nothing is near it yet and none is to be made, or without memory.
 #[inline]
@@ -162,6 +163,14 @@ const PAGE_LOG2: u32 = 12;
 
 fn on_page(address: u64) -> &'static AtomicU32 {
     &ON_PAGES[(address >> PAGE_LOG2) as usize % ON_PAGES.len()]
+}
+
+/// The object at an address will be looked for soon.
+#[inline(always)]
+pub(crate) fn soon(address: u64) {
+    if let Some(list) = list(address, false) {
+        sys::machine::prefetch_to_write(list as usize);
+    }
 }
 
 /// The object at an address, if there is one.
@@ -306,7 +315,7 @@ fn in_page(start: u64, end: u64, each: &mut impl FnMut(u64)) {
     }
 }
 
-/// Takes out all objects whose addresses are in a range that is within 16 bytes from `at`, and in `start..end`; calls
+/// Takes out all objects whose addresses are in a range that is within 8 bytes from `at`, and in `start..end`; calls
 /// `gone` with each of these addresses.
 ///
 /// # Safety

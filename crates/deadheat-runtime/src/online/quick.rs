@@ -54,6 +54,9 @@ pub(crate) unsafe extern "C" fn on_access<const KIND: u16>(
                 return on_second_cell::<KIND>(address, pc, mine, cell.wrapping_byte_sub(1));
             }
         }
+        if size <= GRANULE && word::is_special((*cell)[0].load(Ordering::Relaxed)) {
+            return on_access_in_crowd::<KIND>(address, pc, mine, cell);
+        }
         match renew::<KIND>(&*cell, mine) {
             Entered::No => return on_access_after_others::<KIND>(address, pc, mine, cell),
             Entered::Met => return on_new_access::<KIND>(address, pc, mine, cell, Entered::Met),

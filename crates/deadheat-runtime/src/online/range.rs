@@ -14,9 +14,10 @@ use super::pair::{self, Entered};
 use super::quick::past_of;
 use super::row::{self, Ends, Row};
 use super::shadow::{self, Cell, REGION_LOG2, REGIONS};
-use super::word::{BYTES, GRANULE, WRITE};
+use super::word::{self, BYTES, GRANULE, WRITE};
 use super::{AT_ONCE, JUDGING, fill};
 use crate::hot::thread::Thread;
+use crate::sys;
 
 /// Up to so many bytes an access goes the short way: it is noted behind all its cells.
 const SHORT: usize = (AT_ONCE - 1) * GRANULE;
@@ -111,6 +112,7 @@ pub(crate) unsafe fn publish<const WRITES: bool>(address: usize, size: usize, pc
             return in_general::<WRITES>(address, size, pc, kind);
         }
         let cells = cells(base, address, last);
+        blocks_soon(cells);
         fill::before(&cells[0][0], address);
         (*thread).busy = JUDGING;
         compiler_fence(Ordering::SeqCst);
@@ -126,6 +128,19 @@ pub(crate) unsafe fn publish<const WRITES: bool>(address: usize, size: usize, pc
         }
         compiler_fence(Ordering::SeqCst);
         (*thread).busy = 0;
+    }
+}
+
+/// The blocks of the first cells are fetched together, as each would be waited for by the locked operation in the one before.
+#[inline(always)]
+fn blocks_soon(cells: &[Cell]) {
+    const FEW: usize = 8;
+    for cell in cells.iter().take(FEW) {
+        let first = cell[0].load(Ordering::Relaxed);
+        if word::is_special(first) && !word::is_common(first) {
+            // A seal links to nowhere, which is fetched in vain.
+            sys::machine::prefetch_to_write(word::linked(first));
+        }
     }
 }
 

@@ -6,6 +6,14 @@ pub(crate) use core::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 pub(crate) use super::calls::{futex_wait, futex_wake, yield_now};
 pub(crate) use super::machine::{fence_after_locked, pause};
 
+/// Leaves a line of the caches to whoever writes there, for about a microsecond.
+pub(crate) fn stand_back() {
+    const PAUSES: u32 = 64;
+    for _ in 0..PAUSES {
+        pause();
+    }
+}
+
 /// Makes a constructor usable in statics. (A model checker's atomics cannot be made in constants.)
 macro_rules! constructor {
     ($(#[$doc:meta])* $visible:vis fn $name:ident() -> $type:ty $body:block) => {
