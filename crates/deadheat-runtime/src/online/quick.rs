@@ -53,8 +53,7 @@ pub(crate) unsafe extern "C" fn on_access<const KIND: u16>(
             if cell.addr() & 1 != 0 {
                 return on_second_cell::<KIND>(address, pc, mine, cell.wrapping_byte_sub(1));
             }
-        }
-        if size <= GRANULE && word::is_special((*cell)[0].load(Ordering::Relaxed)) {
+        } else if word::is_special((*cell)[0].load(Ordering::Relaxed)) {
             return on_access_in_crowd::<KIND>(address, pc, mine, cell);
         }
         match renew::<KIND>(&*cell, mine) {

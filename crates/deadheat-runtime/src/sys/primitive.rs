@@ -6,7 +6,7 @@ pub(crate) use core::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 pub(crate) use super::calls::{futex_wait, futex_wake, yield_now};
 pub(crate) use super::machine::{fence_after_locked, pause};
 
-/// Leaves a line of the caches to whoever writes there, for about a microsecond.
+/// Leaves a line of the caches to whoever writes there, for one or two microseconds.
 pub(crate) fn stand_back() {
     const PAUSES: u32 = 64;
     for _ in 0..PAUSES {
