@@ -9,6 +9,7 @@
 
 use core::cell::UnsafeCell;
 use core::ptr::null_mut;
+use core::sync::atomic::AtomicU32;
 
 use super::common::{self, Memo, Row, Table};
 use super::fewest::fewest;
@@ -105,7 +106,8 @@ impl Blocks {
     fn take(&mut self, class: u32) -> *mut Block {
         let size = SMALLEST << class;
         let free = class as usize;
-        if self.free[free].is_null() {
+        let rest = if self.end - self.at < size { REST } else { 0 };
+        if self.free[free].is_null() && HERITAGE.some.load(Ordering::Relaxed) & (1 << free | rest) != 0 {
             // What one thread gives back may be what another needs.
             shared(|all| {
                 self.free[free] = cut(&mut all.free[free], BATCH);
@@ -380,18 +382,29 @@ fn append(list: &mut *mut Block, first: *mut Block) {
 struct Heritage {
     lock: Lock,
     blocks: UnsafeCell<Blocks>,
+    /// Of which classes there are free blocks, and whether there is a rest of a chunk ([`REST`]), so that nobody need look in vain.
+    some: AtomicU32,
 }
+
+const REST: u32 = 1 << CLASSES;
 
 // SAFETY: `blocks` are touched under `lock` alone.
 unsafe impl Sync for Heritage {}
 
-static HERITAGE: Heritage = Heritage { lock: Lock::new(), blocks: UnsafeCell::new(Blocks::new()) };
+static HERITAGE: Heritage =
+    Heritage { lock: Lock::new(), blocks: UnsafeCell::new(Blocks::new()), some: AtomicU32::new(0) };
 
 /// Works with the blocks that are for all. No handler of a signal comes meanwhile: its hooks might want them, too.
 fn shared(body: impl FnOnce(&mut Blocks)) {
     let _quiet = sys::Quiet::new();
-    // SAFETY: under the lock.
-    HERITAGE.lock.with(|| body(unsafe { &mut *HERITAGE.blocks.get() }));
+    HERITAGE.lock.with(|| {
+        // SAFETY: under the lock.
+        let blocks = unsafe { &mut *HERITAGE.blocks.get() };
+        body(blocks);
+        let rest = if blocks.end == blocks.at { 0 } else { REST };
+        let free = blocks.free.iter().enumerate().filter(|(_, first)| !first.is_null());
+        HERITAGE.some.store(free.fold(rest, |some, (class, _)| some | 1 << class), Ordering::Relaxed);
+    });
 }
 
 /// Takes over an ended thread's blocks, for whoever needs some.

@@ -71,17 +71,17 @@ impl Words {
         true
     }
 
-    /// Whether `mine` is there already, else the words that there are with it, whatever it makes up for left out. `None` if a word may race with it, or one
-    /// set cannot say it.
-    fn with(&self, seen: &impl Seen, mine: u64) -> Option<(bool, Words)> {
-        let (mut all, mut new) = (Words::new(), mine);
+    /// Whether `mine` is there already. If not, `all`, which is empty, gets the words that there are with it, whatever it makes up for left out. `None` if a
+    /// word may race with it, or one set cannot say it.
+    fn with(&self, seen: &impl Seen, mine: u64, all: &mut Words) -> Option<bool> {
+        let mut new = mine;
         for &word in self.get() {
             if is_special(word) || is_freed(word) || word & ATOMIC != 0 {
                 return None;
             }
             if same_slot(word, mine) {
                 if stands_for(word, mine) {
-                    return Some((true, *self));
+                    return Some(true);
                 }
                 let both = if new == mine && joins(word, mine) { with(word, mine) } else { 0 };
                 if both != 0 {
@@ -98,7 +98,7 @@ impl Words {
                 return None;
             }
         }
-        all.put(new).then_some((false, all))
+        all.put(new).then_some(false)
     }
 }
 
@@ -130,9 +130,7 @@ impl<const COUNT: usize> Table<COUNT> {
         let (first, rows) = self.places(words);
         rows.iter().enumerate().find_map(|(at, row)| {
             let age = row.age.load(Ordering::Acquire);
-            let same =
-                || row.words[0].load(Ordering::Acquire) == words.words[0] && row.read().words == words.words;
-            (age & 1 == 0 && age != 0 && same() && row.age.load(Ordering::Relaxed) == age)
+            (age & 1 == 0 && age != 0 && row.has(words) && row.age.load(Ordering::Relaxed) == age)
                 .then(|| word::name(first + at, age / 2))
         })
     }
@@ -170,6 +168,13 @@ impl<const COUNT: usize> Table<COUNT> {
 }
 
 impl Row {
+    /// Whether it has these words and no others.
+    fn has(&self, words: &Words) -> bool {
+        let same = |(place, &word): (&AtomicU64, &u64)| place.load(Ordering::Acquire) == word;
+        self.words.iter().zip(words.get()).all(same)
+            && self.words.get(words.len).is_none_or(|place| place.load(Ordering::Acquire) == 0)
+    }
+
     /// The words, which may be of two sets.
     fn read(&self) -> Words {
         let mut words = Words::new();
@@ -296,14 +301,15 @@ pub(crate) fn enter<const COUNT: usize>(
     if !named && (!full || from[1] == 0) {
         return Entered::No;
     }
-    let words = if named { table.read(first) } else { Words { len: 2, ..Words::new() }.of(from) };
-    let Some((there, words)) = words.with(seen, mine) else { return Entered::No };
-    if there {
-        if named {
-            memo.learn(first, mine, &words);
+    let before = if named { table.read(first) } else { Words { len: 2, ..Words::new() }.of(from) };
+    let mut words = Words::new();
+    match before.with(seen, mine, &mut words) {
+        Some(false) => {}
+        Some(true) if named => {
+            memo.learn(first, mine, &before);
             return Entered::There;
         }
-        return Entered::No;
+        _ => return Entered::No,
     }
     if words.len <= cell.len() {
         let few = [words.words[0], words.words[1]];
