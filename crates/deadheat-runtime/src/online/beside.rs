@@ -18,7 +18,7 @@ use deadheat_core::kind::Kind;
 use super::eye::Eye;
 use super::shadow::{self, REGION_LOG2};
 use super::word::{self, GRANULE, WRITE};
-use super::{ORDERING, looking, quick};
+use super::{ORDERING, across, looking, quick};
 use crate::hot::log;
 use crate::hot::stripe::{Held, Stripe};
 use crate::hot::thread::{Busy, Frame, Thread};
@@ -72,7 +72,7 @@ pub(crate) unsafe fn look<const KIND: u16>(address: usize, pc: usize) {
         if (*thread).busy != 0 || mine == 0 {
             quick::access::<KIND>(address, pc);
         } else if !within || base == 0 {
-            quick::on_odd_access::<KIND>(address, pc);
+            across::on_odd_access::<KIND>(address, pc);
         } else if if writes {
             super::range::first_new::<true>(mine, address, size)
         } else {

@@ -11,6 +11,7 @@
 //! Invariants: no lock is taken on the way of an access but a cell's seal while it grows; `hot::thread::Thread::busy` is
 //! set while the calling thread may look at a block.
 
+mod across;
 mod atomic;
 pub(crate) mod beside;
 mod block;
@@ -47,13 +48,14 @@ use core::sync::atomic::{Ordering, compiler_fence};
 use deadheat_core::access::{Access, Mode, Via};
 use deadheat_core::event::{BlockKind, Fault, LockMode, Op, SyncKind};
 
+pub(crate) use across::on_odd_access;
 pub(crate) use atomic::{Operation, atomic, load, soon};
 pub(crate) use eye::Eye;
 pub(crate) use fill::confined;
 pub(crate) use history::Kept;
 pub(crate) use life::{born as block_born, died as block_died, is_common as tells_lives};
 pub(crate) use memory::{begin as limit_memory, none as without_memory};
-pub(crate) use quick::{access, on_access, on_odd_access, used};
+pub(crate) use quick::{access, on_access, used};
 pub(crate) use range::{is_known as is_known_range, publish as publish_range, range};
 pub(crate) use report::records as certain;
 pub(crate) use shadow::{CELLS, REGION_LOG2, REGIONS, freed_again, has_waited, waited};
@@ -534,9 +536,10 @@ unsafe fn born(thread: *mut Thread, pc: usize, owner: (u32, bool), what: (u64, u
 
 /// The objects in a range of addresses are no more.
 unsafe fn forget_within(thread: *mut Thread, owner: (u32, bool), (start, end): (u64, u64)) {
+    let mut quiet = None;
     object::in_range(start, end, |at| {
         // Who holds a stripe is busy or quiet: a handler that interrupts it must not wait for another one.
-        let _quiet = sys::Quiet::new();
+        quiet.get_or_insert_with(sys::Quiet::new);
         if let Some(held) = stripes::hold(at as usize, owner) {
             held.forget();
             // SAFETY: the stripe is held; the calling thread's own state.

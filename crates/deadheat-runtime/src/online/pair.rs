@@ -127,6 +127,30 @@ pub(crate) fn renew_own(cell: &[AtomicU64; 2], [one, other]: [u64; 2], mine: u64
     }
 }
 
+/// As [`renew`], of a plain access to some bytes: with its moment's word of the same kind for others, if what is beside it is ordered, or reads as the access does.
+#[inline(always)]
+pub(crate) fn join(
+    writes: bool,
+    seen: &impl Seen,
+    cell: &[AtomicU64; 2],
+    [one, other]: [u64; 2],
+    mine: u64,
+) -> Entered {
+    if is_special(one) {
+        return Entered::No;
+    }
+    let quiet = |word: u64| {
+        word == 0 || !writes && word & (WRITE | ATOMIC) == 0 || word & ATOMIC == 0 && seen.ordered(word)
+    };
+    if same_kind(one, mine) && quiet(other) {
+        return commit([&cell[0], &cell[1]], [one, with_plain(one, mine), other]);
+    }
+    if same_kind(other, mine) && quiet(one) {
+        return commit([&cell[1], &cell[0]], [other, with_plain(other, mine), one]);
+    }
+    Entered::No
+}
+
 /// As [`renew`], of a plain access of all bytes, if all that is in the cell is plain and ordered before it: in the place of nothing or of
 /// what it outdoes, of the slot's own rather than another's.
 #[inline(always)]
@@ -296,9 +320,13 @@ pub(crate) fn end(seen: &impl Seen, cell: &[AtomicU64; 2], mine: u64) -> Entered
     if (one | other) & ATOMIC != 0 || !known(one) || !known(other) {
         return Entered::No;
     }
+    // Who frees it shall not find its own access there: mostly it read what another wrote.
+    let own = other != 0 && same_moment(other, mine);
+    if own && !same_moment(one, mine) {
+        return commit([&cell[1], &cell[0]], [other, freed(mine), one]);
+    }
     let entered = commit([&cell[0], &cell[1]], [one, freed(mine), other]);
-    if other != 0 && same_moment(other, mine) {
-        // Who frees it shall not find its own access there.
+    if own {
         let _ = cell[1].compare_exchange(other, 0, Ordering::SeqCst, Ordering::Relaxed);
     }
     entered

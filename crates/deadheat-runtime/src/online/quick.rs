@@ -103,6 +103,12 @@ fn follow<const KIND: u16>(past: &Past<'_>, cell: &Cell, words: [u64; 2], mine: 
     pair::follow(const { Kind(KIND).plain_writes() }, past, cell, words, mine)
 }
 
+/// [`pair::join`] for a kind; the cell has these words.
+#[inline(always)]
+fn join<const KIND: u16>(past: &Past<'_>, cell: &Cell, words: [u64; 2], mine: u64) -> Entered {
+    pair::join(const { Kind(KIND).plain_writes() }, past, cell, words, mine)
+}
+
 /// Whether a plain access of all bytes of a cell is nothing new to it, which has these words.
 #[inline(always)]
 fn is_here<const KIND: u16>(words: [u64; 2], mine: u64) -> bool {
@@ -129,7 +135,12 @@ unsafe extern "C" fn on_access_after_others<const KIND: u16>(
         }
         let thread = sys::machine::thread_word() as *mut Thread;
         if const { Kind(KIND).plain_size() < GRANULE } {
-            match pair::renew_own(&*cell, pair::words(&*cell), mine) {
+            let words = pair::words(&*cell);
+            let entered = match pair::renew_own(&*cell, words, mine) {
+                Entered::No => join::<KIND>(&past_of(thread), &*cell, words, mine),
+                entered => entered,
+            };
+            match entered {
                 Entered::No => return on_access_in_other_state::<KIND>(address, pc, mine, cell),
                 Entered::Met => return on_new_access::<KIND>(address, pc, mine, cell, Entered::Met),
                 Entered::There | Entered::Yes => {}
@@ -373,7 +384,7 @@ unsafe extern "C" fn on_new_access<const KIND: u16>(
         }
         if first > Entered::Yes || second > Entered::Yes {
             let kept = const { Kept::new(Kind(KIND)) }.at(address, pc);
-            enter_here(address & !(GRANULE - 1), mine, cell, kept, [first, second]);
+            enter_here(address & !(GRANULE - 1), [mine; 2], cell, kept, [first, second]);
         }
     }
 }
@@ -404,14 +415,23 @@ unsafe extern "C" fn on_new_second<const KIND: u16>(
             Eye::keep(thread, kept);
         }
         if second > Entered::Yes {
-            enter_here(address & !(GRANULE - 1), mine, cell, kept, [first, second]);
+            enter_here(address & !(GRANULE - 1), [mine; 2], cell, kept, [first, second]);
         }
     }
 }
 
-/// Publishes an access in one or two cells that do not make room so easily.
+/// Publishes an access, whose words these are, in one or two cells that do not make room so easily.
+///
+/// # Safety
+/// As [`on_access`]; the calling thread is in no other hook.
 #[inline(never)]
-unsafe fn enter_here(granule: usize, mine: u64, cell: *const Cell, kept: Kept, entered: [Entered; 2]) {
+pub(super) unsafe fn enter_here(
+    granule: usize,
+    mine: [u64; 2],
+    cell: *const Cell,
+    kept: Kept,
+    entered: [Entered; 2],
+) {
     // SAFETY: as in `on_access`.
     unsafe {
         let thread = sys::machine::thread_word() as *mut Thread;
@@ -428,35 +448,11 @@ unsafe fn enter_here(granule: usize, mine: u64, cell: *const Cell, kept: Kept, e
         for (at, entered) in entered.into_iter().enumerate() {
             if entered > Entered::Yes {
                 let place = (&*cell.add(at), granule + at * GRANULE);
-                super::enter(thread, place, (mine, true), entered, (&mut note, &|| kept.access()));
+                super::enter(thread, place, (mine[at], true), entered, (&mut note, &|| kept.access()));
             }
         }
         compiler_fence(Ordering::SeqCst);
         (*thread).busy = 0;
-    }
-}
-
-/// A plain access that does not lie as [`on_access`] wants it, or whose cell is not there yet.
-///
-/// # Safety
-/// As there.
-pub(crate) unsafe extern "C" fn on_odd_access<const KIND: u16>(address: usize, pc: usize) {
-    let (size, writes) = const { (Kind(KIND).plain_size(), Kind(KIND).plain_writes()) };
-    let word = sys::machine::thread_word();
-    // SAFETY: the word is the calling thread's own state.
-    unsafe {
-        if word <= UNWATCHED {
-            return on_other_access::<KIND>(address, pc);
-        }
-        let mine = (*(word as *mut Thread)).eye.mine;
-        let kind = const { Kept::of_range(Kind(KIND)) };
-        if writes {
-            if !range::is_known::<true>(mine, address, size) {
-                range::publish::<true>(address, size, pc, kind);
-            }
-        } else if !range::is_known::<false>(mine, address, size) {
-            range::publish::<false>(address, size, pc, kind);
-        }
     }
 }
 
@@ -482,8 +478,11 @@ unsafe extern "C" fn on_access_in_new_context<const KIND: u16>(
 }
 
 /// Tells the calling thread's history of moment, calls and locks; `false` if accesses are ignored.
+///
+/// # Safety
+/// The calling thread is watched, and in no hook.
 #[inline(never)]
-unsafe fn tell_context() -> bool {
+pub(super) unsafe fn tell_context() -> bool {
     // SAFETY: the caller found the calling thread's state and that it is in no other hook.
     unsafe {
         let thread = sys::machine::thread_word() as *mut Thread;

@@ -70,6 +70,19 @@ pub(crate) fn set_name_word(word: u64) {
     }
 }
 
+/// The calling thread's fifth word.
+#[cfg(deadheat_object)]
+#[inline(always)]
+pub(crate) fn name_word() -> u64 {
+    let word;
+    // SAFETY: reads the fifth word defined above.
+    unsafe {
+        asm!("mov {}, qword ptr fs:[deadheat_thread@tpoff + 32]", out(reg) word,
+            options(nostack, preserves_flags, readonly));
+    }
+    word
+}
+
 /// Takes the return address that [`shim_through_thread!`] left for the function it jumped to.
 #[cfg(deadheat_object)]
 #[inline(always)]
@@ -96,6 +109,11 @@ pub(crate) fn set_moment_word(_: u64) {}
 
 #[cfg(not(deadheat_object))]
 pub(crate) fn set_name_word(_: u64) {}
+
+#[cfg(not(deadheat_object))]
+pub(crate) fn name_word() -> u64 {
+    crate::online::NO_NAME
+}
 
 #[cfg(not(deadheat_object))]
 pub(crate) fn caller_word() -> usize {

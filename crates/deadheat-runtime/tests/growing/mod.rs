@@ -91,10 +91,11 @@ impl Cell {
             return Entered::There;
         }
         let entered = pair::renew(mine & WRITE != 0, &self.pair, words, mine);
-        if entered == Entered::No && mine & BYTES == BYTES {
-            return pair::follow(mine & WRITE != 0, seen, &self.pair, pair::words(&self.pair), mine);
+        if entered != Entered::No {
+            return entered;
         }
-        entered
+        let way = if mine & BYTES == BYTES { pair::follow } else { pair::join };
+        way(mine & WRITE != 0, seen, &self.pair, pair::words(&self.pair), mine)
     }
 
     /// Puts the mark of a block's end into the cell, as `online::freed` does; the words that race with it.

@@ -135,7 +135,10 @@ impl<'a> Cell<'a> {
                 let writes = mine & WRITE != 0;
                 match pair::renew(writes, cell, words, mine) {
                     Entered::No if mine & BYTES == BYTES => pair::follow(writes, seen, cell, words, mine),
-                    Entered::No => pair::renew_own(cell, words, mine),
+                    Entered::No => match pair::renew_own(cell, words, mine) {
+                        Entered::No => pair::join(writes, seen, cell, words, mine),
+                        entered => entered,
+                    },
                     entered => entered,
                 }
             };
