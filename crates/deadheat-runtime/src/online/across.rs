@@ -23,7 +23,7 @@ use crate::sys;
 /// # Safety
 /// Called by a hook, on the accessing thread.
 pub(crate) unsafe extern "C" fn on_odd_access<const KIND: u16>(address: usize, pc: usize) {
-    let size = const { Kind(KIND).plain_size() };
+    let (size, writes) = const { (Kind(KIND).plain_size(), Kind(KIND).plain_writes()) };
     let word = sys::machine::thread_word();
     if size > GRANULE || word <= UNWATCHED {
         // SAFETY: passed on.
@@ -33,18 +33,13 @@ pub(crate) unsafe extern "C" fn on_odd_access<const KIND: u16>(address: usize, p
     // SAFETY: the word is the calling thread's own state; the cells are mapped.
     unsafe {
         let Some(cells) = both(address, size) else { return in_general::<KIND>(address, pc) };
-        let mine = (*(word as *mut Thread)).eye.mine & !BYTES | (writes::<KIND>() * WRITE);
+        let mine = (*(word as *mut Thread)).eye.mine & !BYTES | if writes { WRITE } else { 0 };
         let parts = [mine | BYTES << offset & BYTES, mine | BYTES >> (2 * GRANULE - size - offset)];
         let [first, second] = &*cells;
         if !knows::<KIND>(pair::words(first), parts[0]) || !knows::<KIND>(pair::words(second), parts[1]) {
             on_new_access::<KIND>(address, pc, parts[0], parts[1], cells);
         }
     }
-}
-
-/// 1 if an access of the kind writes.
-const fn writes<const KIND: u16>() -> u64 {
-    Kind(KIND).plain_writes() as u64
 }
 
 /// The two cells of an access, if it lies in two that are of one region and there.
@@ -61,7 +56,7 @@ fn both(address: usize, size: usize) -> Option<*const [Cell; 2]> {
 /// Whether a cell with these words shows that the part of an access in it is nothing new, as a hook sees it.
 #[inline(always)]
 fn knows<const KIND: u16>(words: [u64; 2], mine: u64) -> bool {
-    if const { writes::<KIND>() != 0 } {
+    if const { Kind(KIND).plain_writes() } {
         return words.iter().any(|&word| pair::shows::<true>(word, mine));
     }
     words.iter().any(|&word| pair::shows::<false>(word, mine)) || words[0] == sys::machine::name_word()
@@ -112,7 +107,7 @@ unsafe fn enter<const KIND: u16>(thread: *mut Thread, cell: &Cell, mine: u64) ->
     if knows::<KIND>(words, mine) {
         return Entered::There;
     }
-    let writes = const { writes::<KIND>() != 0 };
+    let writes = const { Kind(KIND).plain_writes() };
     if word::is_special(words[0]) {
         if !word::is_common(words[0]) {
             // A seal links to nowhere, which is fetched in vain.
@@ -149,21 +144,14 @@ fn otherwise(past: &Past<'_>, cell: &Cell, mine: u64) -> Entered {
 /// As [`on_odd_access`], of any size and anywhere.
 #[inline(never)]
 unsafe extern "C" fn in_general<const KIND: u16>(address: usize, pc: usize) {
-    let size = const { Kind(KIND).plain_size() };
+    let (size, writes) = const { (Kind(KIND).plain_size(), Kind(KIND).plain_writes()) };
     let word = sys::machine::thread_word();
     // SAFETY: the word is the calling thread's own state.
     unsafe {
         if word <= UNWATCHED {
             return quick::access::<KIND>(address, pc);
         }
-        let mine = (*(word as *mut Thread)).eye.mine;
         let kind = const { Kept::of_range(Kind(KIND)) };
-        if const { writes::<KIND>() != 0 } {
-            if !range::is_known::<true>(mine, address, size) {
-                range::publish::<true>(address, size, pc, kind);
-            }
-        } else if !range::is_known::<false>(mine, address, size) {
-            range::publish::<false>(address, size, pc, kind);
-        }
+        range::noted_as(word as *mut Thread, pc, (address, size), writes, kind);
     }
 }
