@@ -85,6 +85,9 @@ mod pair;
 #[path = "../src/online/set.rs"]
 mod set;
 
+#[path = "../src/online/span.rs"]
+mod span;
+
 #[path = "../src/online/word.rs"]
 mod word;
 
@@ -111,6 +114,8 @@ mod pool {
 
 mod growing;
 
+mod spans;
+
 mod cold {
     //! Where the included files look for the lock.
     pub(crate) use crate::lock;
@@ -128,6 +133,7 @@ use growing::{Cell, Knows, at};
 use lock::Lock;
 use park::Park;
 use set::Not;
+use spans::Span;
 use stripe::{Shown, Stripe};
 use word::{ATOMIC, WRITE};
 
@@ -442,6 +448,72 @@ fn of_an_end_and_an_access_at_once_one_sees_the_other() {
                 assert!(races.iter().all(|&word| known(word)), "{races:x?}");
             });
         }
+    }
+}
+
+/// Of a range's access to a span, or to cells that it makes one, and another's to one of its cells or to all, one sees the other, and both are there afterwards.
+#[test]
+fn of_two_accesses_to_a_span_one_sees_the_other() {
+    let all = 0xff;
+    let before = at(1, BEFORE, WRITE, all);
+    for (words, is) in
+        [([0, 0], false), ([before, 0], false), ([before, at(2, BEFORE, 0, all)], false), ([0, 0], true)]
+    {
+        // Beside a word of some bytes a cell has no room for that of others.
+        let some = if words[1] == 0 { 0x0f } else { all };
+        for (one, other, cell) in [
+            (at(1, NOW, WRITE, all), at(2, NOW, WRITE, some), Some(0)),
+            (at(1, NOW, WRITE, all), at(2, NOW, 0, some), Some(1)),
+            (at(1, NOW, 0, all), at(2, NOW, WRITE, all), Some(1)),
+            (at(1, NOW, WRITE, all), at(2, NOW, 0, all), None),
+            (at(1, NOW, WRITE, all), at(2, NOW, WRITE, all), None),
+        ] {
+            let mut model = loom::model::Builder::new();
+            model.preemption_bound = Some(if cfg!(debug_assertions) { 2 } else { 3 });
+            model.check(move || {
+                let span = Arc::new(Span::holding(words, is.then_some(BEFORE)));
+                let theirs = Arc::clone(&span);
+                let thread = thread::spawn(move || match cell {
+                    Some(at) => theirs.enter(at, other, &Knows([BEFORE, NOW])),
+                    None => theirs.enter_all(other, &Knows([BEFORE, NOW])),
+                });
+                let mut races = span.enter_all(one, &Knows([NOW, BEFORE]));
+                // As whoever comes to a cell next.
+                let _ = span::unfold(&span.0);
+                races.extend(thread.join().expect("the thread ends"));
+                assert!(!races.is_empty(), "missed");
+                assert!(races.iter().all(|&word| word == one || word == other), "{races:x?}");
+                for at in 0..2 {
+                    assert!(span.has(at, one), "lost");
+                    assert!(cell.is_some_and(|cell| cell != at) || span.has(at, other), "lost");
+                }
+            });
+        }
+    }
+}
+
+/// The same while a third thread comes to one of the cells.
+#[test]
+fn of_two_ranges_one_sees_the_other_while_their_span_goes() {
+    let all = 0xff;
+    for (one, other) in [(WRITE, 0), (WRITE, WRITE), (0, WRITE)] {
+        let mut model = loom::model::Builder::new();
+        // With more, two that wait for the third can keep the processor between them for ever.
+        model.preemption_bound = Some(1);
+        model.check(move || {
+            let (one, other) = (at(1, NOW, one, all), at(2, NOW, other, all));
+            let span = Arc::new(Span::holding([0, 0], Some(BEFORE)));
+            let (theirs, third) = (Arc::clone(&span), Arc::clone(&span));
+            let thread = thread::spawn(move || theirs.enter_all(other, &Knows([BEFORE, NOW])));
+            let goes = thread::spawn(move || span::unfold(&third.0));
+            let mut races = span.enter_all(one, &Knows([NOW, BEFORE]));
+            races.extend(thread.join().expect("the thread ends"));
+            goes.join().expect("the thread ends");
+            assert!(!races.is_empty(), "missed");
+            for at in 0..2 {
+                assert!(span.has(at, one) && span.has(at, other), "lost");
+            }
+        });
     }
 }
 

@@ -30,6 +30,9 @@ mod row;
 #[path = "../src/online/set.rs"]
 mod set;
 
+#[path = "../src/online/span.rs"]
+mod span;
+
 #[path = "../src/online/word.rs"]
 mod word;
 
@@ -433,6 +436,105 @@ fn a_range_tells_in_each_cell_what_a_memory_without_end_would_tell() {
     assert!(published > RUNS as usize, "{published} cells were published in");
 }
 
+/// What cells say, if they are a span after they were given its words.
+fn contents(cells: &[[AtomicU64; 2]]) -> Vec<[u64; 2]> {
+    let copy: Vec<_> = cells.iter().map(|cell| pair::words(cell).map(AtomicU64::new)).collect();
+    if pair::words(&copy[0])[0] == word::WIDE {
+        assert!(span::unfold(&copy));
+    }
+    copy.iter().map(pair::words).collect()
+}
+
+type Pair = [AtomicU64; 2];
+
+/// Whether cells are a span.
+fn is_span(cells: &[Pair]) -> bool {
+    pair::words(&cells[0])[0] == word::WIDE
+}
+
+/// A life ends in cells that may be a span, and in others. Whether it ended in a span.
+fn end_alike(spans: &[Pair], cells: &[Pair], end: u64, seen: &Knows) -> bool {
+    let each = |cells: &[Pair]| cells.iter().map(|cell| pair::end(seen, cell, end)).collect::<Vec<_>>();
+    let (entered, expected) = (span::end(seen, spans, end), each(cells));
+    if entered == Entered::No {
+        assert!(!is_span(spans) || span::unfold(spans));
+        assert_eq!(each(spans), expected);
+    } else {
+        assert!(expected.iter().all(|&expected| expected == entered), "{entered:?} {expected:?}");
+    }
+    entered == Entered::Yes
+}
+
+/// An access goes over cells that may be a span, and over others. Whether it was published in a span.
+fn go_over_alike(spans: &[Pair], cells: &[Pair], mine: u64, seen: &Knows) -> bool {
+    let (entered, expected) = (span::over(seen, spans, mine), pair::over(seen, cells, mine));
+    let found = match entered {
+        Entered::There | Entered::Yes => (cells.len(), entered == Entered::Yes, Entered::No),
+        _ => {
+            assert_eq!(entered, Entered::No, "nobody else is there");
+            assert!(!is_span(spans) || span::unfold(spans));
+            pair::over(seen, spans, mine)
+        }
+    };
+    assert_eq!(found, expected);
+    entered == Entered::Yes
+}
+
+/// One run: threads access some cells at random, all of them or one, and learn from each other; lives end and begin. The cells are a span where they can be one, and
+/// others beside them never are: both must say the same all the time. How many accesses were published in a span, and how many ends.
+fn run_spans(seed: u64) -> [usize; 2] {
+    const CELLS: usize = 3;
+    let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+    let mut clocks = [[0u64; SLOTS + 1]; SLOTS + 1];
+    let mut now = [1u64; SLOTS + 1];
+    let spans: [[AtomicU64; 2]; CELLS] = Default::default();
+    let cells: [[AtomicU64; 2]; CELLS] = Default::default();
+    let [mut published, mut ended] = [0; 2];
+    for _ in 0..40 {
+        let own = random.below(3) as usize + 1;
+        if random.below(2) == 0 {
+            let teacher = random.below(3) as usize + 1;
+            clocks[teacher][teacher] = now[teacher];
+            now[teacher] += 1;
+            let taught = clocks[teacher];
+            clocks[own].iter_mut().zip(taught).for_each(|(known, theirs)| *known = (*known).max(theirs));
+        }
+        let seen = Knows { own: own as u32, clocks: clocks[own], all: [0; SLOTS + 1] };
+        let moment = word::moment(own as u32, now[own]);
+        let kind = [0, WRITE][random.below(2) as usize];
+        match random.below(12) {
+            0 => {
+                let at = random.below(CELLS as u64) as usize;
+                let kind = [kind, ATOMIC, ATOMIC | WRITE][random.below(3) as usize];
+                let mine = word::only(moment, [BYTES, 0x0f, 0x01][random.below(3) as usize]) | kind;
+                assert!(!is_span(&spans) || span::unfold(&spans));
+                let entered = pair::again::<false>(&seen, &spans[at], mine, true);
+                assert_eq!(entered, pair::again::<false>(&seen, &cells[at], mine, true), "seed {seed}");
+            }
+            1 => ended += usize::from(end_alike(&spans, &cells, moment | WRITE, &seen)),
+            2 => {
+                if !span::begin(&spans) {
+                    spans.iter().flatten().for_each(|word| word.store(0, Ordering::Relaxed));
+                }
+                cells.iter().flatten().for_each(|word| word.store(0, Ordering::Relaxed));
+            }
+            _ => published += usize::from(go_over_alike(&spans, &cells, moment | kind, &seen)),
+        }
+        assert_eq!(contents(&spans), contents(&cells), "seed {seed}");
+    }
+    [published, ended]
+}
+
+/// A span says what its cells would say if each were accessed by itself.
+#[test]
+fn a_span_says_what_its_cells_would_say() {
+    const RUNS: u64 = 20_000;
+    let sum = |a: [usize; 2], b: [usize; 2]| [a[0] + b[0], a[1] + b[1]];
+    let [published, ended] = (1..=RUNS).map(run_spans).fold([0; 2], sum);
+    assert!(published > 5 * RUNS as usize, "{published} accesses were published in a span");
+    assert!(ended > RUNS as usize / 4, "{ended} lives ended in one");
+}
+
 /// A look over neighbouring cells stops at the first one to which the access is new.
 #[test]
 fn a_range_is_new_from_the_first_cell_that_does_not_show_it() {
@@ -518,6 +620,17 @@ fn words_keep_their_fields() {
         }
     }
     assert!(word::is_special(word::SEALED) && word::linked(word::SEALED) == 0);
+    for (slot, clock) in [(1, 1), (word::LAST_SLOT, word::LAST_CLOCK), (77, 1 << 27)] {
+        for kind in [0, WRITE] {
+            let word = word::moment(slot, clock) | kind;
+            let said = word::said(word);
+            assert!(word::can_be_said(word) && word::is_said(said) && word::meant(said) == word);
+        }
+        let end = word::moment(slot, clock) | WRITE;
+        assert_eq!(word::meant(word::said(end) | word::ENDED), word::freed(end));
+    }
+    assert!(word::meant(word::said(0)) == 0 && word::is_said(word::said(0)) && !word::is_said(word::SEALED));
+    assert!(word::is_special(word::WIDE) && word::linked(word::WIDE) == 0 && !word::is_common(word::WIDE));
     let address = 0x7fff_ffff_ffc0;
     assert!(word::is_special(word::link(address)) && word::linked(word::link(address)) == address);
     assert_eq!(word::bytes(3, 4), 0b0111_1000);

@@ -18,6 +18,7 @@ use super::pair::Entered;
 use super::pool;
 use super::set::{self, Not};
 use super::slots;
+use super::span;
 use super::word::{self, SEALED};
 use crate::cold::lock::Lock;
 use crate::sys;
@@ -498,6 +499,10 @@ pub(crate) unsafe fn set_of<'a>(
             // SAFETY: a link is to a whole block; who is busy keeps it from being used again.
             return Some(unsafe { Block::set(block) });
         }
+        // SAFETY: only the shadow's cells say that.
+        if first == word::WIDE && unsafe { span::leave(cell, spins) } {
+            continue;
+        }
         if !patient {
             return None;
         }
@@ -661,9 +666,14 @@ pub(crate) unsafe fn unlink(cell: &[AtomicU64; 2], blocks: &mut Blocks) {
 /// The bytes have a new life: no thread accesses them in order. `blocks` are the calling thread's.
 #[inline]
 pub(crate) unsafe fn clear(cell: &[AtomicU64; 2], blocks: &mut Blocks) {
-    let first = cell[0].load(Ordering::Relaxed);
+    let mut first = cell[0].load(Ordering::Relaxed);
     if first == 0 && cell[1].load(Ordering::Relaxed) == 0 {
         return;
+    }
+    if first == word::WIDE {
+        // SAFETY: only the shadow's cells say that.
+        unsafe { span::leave(cell, 0) };
+        first = cell[0].load(Ordering::Relaxed);
     }
     if word::is_special(first) {
         let block = word::linked(first) as *mut Block;

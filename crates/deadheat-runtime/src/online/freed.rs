@@ -17,7 +17,7 @@ use super::report::Mine;
 use super::set::Seen;
 use super::shadow::{self, Cell};
 use super::word::{self, BYTES, GRANULE, WRITE};
-use super::{AT_ONCE, JUDGING, block, judge, judge_part, looking, quick, tree};
+use super::{AT_ONCE, JUDGING, block, judge, judge_part, looking, quick, span, tree};
 use crate::hot::thread::Thread;
 use crate::intercept::LARGEST_WAITING;
 
@@ -111,14 +111,20 @@ pub(super) unsafe fn mark_all(
         let mut noted = false;
         let (mut left, mut at) = (cells, from & !(GRANULE - 1));
         loop {
-            // Mostly that is all.
-            let (part, rest) = if left.len() <= AT_ONCE { (left, &[][..]) } else { left.split_at(AT_ONCE) };
-            for cell in part {
-                let entered = pair::end(&past, cell, mine);
-                if entered != Entered::Yes {
-                    mark_in_general(thread, (cell, at), (mine, entered), (block, pc), &mut noted);
+            // Up to where the next span begins; mostly that is all.
+            let most = AT_ONCE - at / GRANULE % AT_ONCE;
+            let (part, rest) = if left.len() <= most { (left, &[][..]) } else { left.split_at(most) };
+            let of_span = if part.len() == span::CELLS { span::end(&past, part, mine) } else { Entered::No };
+            if of_span == Entered::Yes {
+                at += span::CELLS * GRANULE;
+            } else {
+                for cell in part {
+                    let entered = if of_span == Entered::No { pair::end(&past, cell, mine) } else { of_span };
+                    if entered != Entered::Yes {
+                        mark_in_general(thread, (cell, at), (mine, entered), (block, pc), &mut noted);
+                    }
+                    at += GRANULE;
                 }
-                at += GRANULE;
             }
             if !noted {
                 noted = true;

@@ -39,6 +39,7 @@ mod row;
 mod set;
 mod shadow;
 mod slots;
+mod span;
 mod state;
 mod tree;
 mod word;
@@ -155,7 +156,7 @@ unsafe fn judge_part(thread: *mut Thread, access: &Access, range: (usize, usize)
 }
 
 /// How many cells an access is published in before it is noted: who finds it there waits for that.
-const AT_ONCE: usize = 64;
+const AT_ONCE: usize = span::CELLS;
 
 /// Publishes an access of the bytes from `start` to `end` in their cells and judges it. `moment` is the word of no bytes.
 /// `note` puts the access into the history.
@@ -183,9 +184,25 @@ unsafe fn enter_all(
     while at < end {
         let mut entered = Entered::No;
         if at.is_multiple_of(GRANULE) && end - at >= 2 * GRANULE && moment & ATOMIC == 0 {
-            let cells = shadow::cells(at, ((end - at) / GRANULE).min(AT_ONCE));
+            // Up to where the next span begins.
+            let most = AT_ONCE - at / GRANULE % AT_ONCE;
+            let cells = shadow::cells(at, ((end - at) / GRANULE).min(most));
             if let Some([word, _]) = cells.first() {
                 fill::before(word, at);
+            }
+            if cells.len() == span::CELLS && patient && !memory::is_limited() {
+                let entered = span::over(&past, cells, moment | BYTES);
+                if entered != Entered::No {
+                    at += span::CELLS * GRANULE;
+                    if entered > Entered::There {
+                        note();
+                    }
+                    if entered == Entered::Met {
+                        // SAFETY: passed on.
+                        unsafe { enter_each(thread, (cells, at), moment | BYTES, (&mut note, &what)) };
+                    }
+                    continue;
+                }
             }
             let (done, new);
             (done, new, entered) = pair::over(&past, cells, moment | BYTES);
@@ -213,6 +230,25 @@ unsafe fn enter_all(
                 enter(thread, (cell, granule), (mine, patient), entered, (&mut note, &what));
             },
         }
+    }
+}
+
+/// Publishes an access of all bytes in each cell of what was a span, and judges it against whoever was met there. `end`: the first byte behind them.
+///
+/// # Safety
+/// `thread` is the calling thread's, which is busy, and in no handler.
+#[cold]
+#[inline(never)]
+unsafe fn enter_each(
+    thread: *mut Thread,
+    (cells, end): (&[Cell], usize),
+    mine: u64,
+    (note, what): (&mut impl FnMut(), &impl Fn() -> (Access, u64)),
+) {
+    for (at, cell) in cells.iter().rev().enumerate() {
+        let granule = end - (at + 1) * GRANULE;
+        // SAFETY: the caller's promise.
+        unsafe { enter(thread, (cell, granule), (mine, true), Entered::Met, (note, what)) };
     }
 }
 
@@ -561,6 +597,9 @@ unsafe fn birth(thread: *mut Thread, address: u64, size: u64) {
         while left != 0 {
             let cells = shadow::cells(at, left);
             for cell in cells {
+                if cell[0].load(Ordering::Relaxed) == word::WIDE {
+                    span::leave(cell, 0);
+                }
                 if cell[0].load(Ordering::Relaxed) == 0 {
                     cell[0].store(moment, Ordering::Relaxed);
                 }

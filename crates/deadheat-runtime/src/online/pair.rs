@@ -273,31 +273,51 @@ const fn goes(word: u64, mine: u64, known: bool) -> bool {
     known && (word == 0 || outdoes(mine, word)) && covers(mine, word)
 }
 
-/// Publishes a plain access of all bytes in neighbouring cells, as ranges have it, from the first one on as long as nothing is in the way but what it
-/// outdoes, or for a read the slot's earlier one. How many cells have it then, whether it is new to any of them, and whether
+/// Where an access goes in a cell.
+pub(crate) enum Room {
+    /// It is there already.
+    There,
+    /// In the place of the first word.
+    First,
+    /// In that of the second.
+    Second,
+    /// That is not how it is.
+    None,
+}
+
+/// Where a plain access of all bytes goes in a cell with these words, as ranges have it: if nothing is in the way but what it outdoes, or for a read the
+/// slot's earlier one.
+#[inline(always)]
+pub(crate) fn room(seen: &impl Seen, [one, other]: [u64; 2], mine: u64) -> Room {
+    // A write of the moment stands for a read.
+    let compared = !EARLIER & if mine & WRITE != 0 { !0 } else { !WRITE };
+    if (one ^ mine) & compared == 0 || (other ^ mine) & compared == 0 {
+        return Room::There;
+    }
+    let known = |word| word == 0 || seen.ordered(word);
+    if (one | other) & ATOMIC != 0 || !known(one) || !known(other) {
+        return Room::None;
+    }
+    let goes = |word: u64| word == 0 || (word ^ mine) & WRITE == 0;
+    match (goes(one), goes(other)) {
+        (true, _) => Room::First,
+        (false, true) => Room::Second,
+        (false, false) => Room::None,
+    }
+}
+
+/// Publishes a plain access of all bytes in neighbouring cells, from the first one on as long as there is [room]. How many cells have it then, whether it is new to any of them, and whether
 /// it is in the next one, too, where somebody was [met](Entered::Met).
 #[inline(never)]
 pub(crate) fn over(seen: &impl Seen, cells: &[[AtomicU64; 2]], mine: u64) -> (usize, bool, Entered) {
-    let goes = |word: u64| word == 0 || (word ^ mine) & WRITE == 0;
-    // A write of the moment stands for a read.
-    let compared = !EARLIER & if mine & WRITE != 0 { !0 } else { !WRITE };
     let mut new = false;
     for (at, cell) in cells.iter().enumerate() {
-        let one = cell[0].load(Ordering::Acquire);
-        let other = cell[1].load(Ordering::Acquire);
-        if (one ^ mine) & compared == 0 || (other ^ mine) & compared == 0 {
-            continue;
-        }
-        let known = |word| word == 0 || seen.ordered(word);
-        if (one | other) & ATOMIC != 0 || !known(one) || !known(other) {
-            return (at, new, Entered::No);
-        }
-        let entered = if goes(one) {
-            commit([&cell[0], &cell[1]], [one, mine, other])
-        } else if goes(other) {
-            commit([&cell[1], &cell[0]], [other, mine, one])
-        } else {
-            Entered::No
+        let [one, other] = words(cell);
+        let entered = match room(seen, [one, other], mine) {
+            Room::There => continue,
+            Room::First => commit([&cell[0], &cell[1]], [one, mine, other]),
+            Room::Second => commit([&cell[1], &cell[0]], [other, mine, one]),
+            Room::None => Entered::No,
         };
         if entered != Entered::Yes {
             return (at, new, entered);
@@ -307,29 +327,41 @@ pub(crate) fn over(seen: &impl Seen, cells: &[[AtomicU64; 2]], mine: u64) -> (us
     (cells.len(), new, Entered::No)
 }
 
-/// Publishes the write `mine` of all bytes by which a block's life ends as [such](freed), where nothing but what is ordered is in the way.
+/// Where the write `mine` of all bytes by which a block's life ends goes in a cell with these words, if nothing but what is ordered is in the way.
 #[inline(always)]
-pub(crate) fn end(seen: &impl Seen, cell: &[AtomicU64; 2], mine: u64) -> Entered {
-    let one = cell[0].load(Ordering::Acquire);
-    let other = cell[1].load(Ordering::Acquire);
+pub(crate) fn room_to_end(seen: &impl Seen, [one, other]: [u64; 2], mine: u64) -> Room {
     // Mostly the slot's own is all that is there.
     if other == 0 && is_own_plain(one, mine) {
-        return commit([&cell[0], &cell[1]], [one, freed(mine), 0]);
+        return Room::First;
     }
     let known = |word| word == 0 || seen.ordered(word);
     if (one | other) & ATOMIC != 0 || !known(one) || !known(other) {
-        return Entered::No;
+        return Room::None;
     }
-    // Who frees it shall not find its own access there: mostly it read what another wrote.
-    let own = other != 0 && same_moment(other, mine);
-    if own && !same_moment(one, mine) {
-        return commit([&cell[1], &cell[0]], [other, freed(mine), one]);
+    if goes_with_end(other, mine) && !same_moment(one, mine) { Room::Second } else { Room::First }
+}
+
+/// Whether the second word of a cell goes with the end `mine`: who frees a block shall not find its own access there. Mostly it read what another wrote.
+#[inline(always)]
+pub(crate) const fn goes_with_end(other: u64, mine: u64) -> bool {
+    other != 0 && same_moment(other, mine)
+}
+
+/// Publishes the write `mine` of all bytes by which a block's life ends as [such](freed), where there is [room](room_to_end).
+#[inline(always)]
+pub(crate) fn end(seen: &impl Seen, cell: &[AtomicU64; 2], mine: u64) -> Entered {
+    let [one, other] = words(cell);
+    match room_to_end(seen, [one, other], mine) {
+        Room::First => {
+            let entered = commit([&cell[0], &cell[1]], [one, freed(mine), other]);
+            if goes_with_end(other, mine) {
+                let _ = cell[1].compare_exchange(other, 0, Ordering::SeqCst, Ordering::Relaxed);
+            }
+            entered
+        }
+        Room::Second => commit([&cell[1], &cell[0]], [other, freed(mine), one]),
+        Room::There | Room::None => Entered::No,
     }
-    let entered = commit([&cell[0], &cell[1]], [one, freed(mine), other]);
-    if own {
-        let _ = cell[1].compare_exchange(other, 0, Ordering::SeqCst, Ordering::Relaxed);
-    }
-    entered
 }
 
 /// Publishes an access in the place of nothing, of a word of its own moment and kind, or of one that it makes up for,
@@ -378,7 +410,7 @@ fn judged(seen: &impl Seen, places: [&AtomicU64; 2], words: [u64; 3]) -> Entered
 
 /// Puts `new` in the place of `old`; the cell's other word was judged before.
 #[inline(always)]
-fn commit([place, beside]: [&AtomicU64; 2], [old, new, other]: [u64; 3]) -> Entered {
+pub(crate) fn commit([place, beside]: [&AtomicU64; 2], [old, new, other]: [u64; 3]) -> Entered {
     if place.compare_exchange(old, new, Ordering::SeqCst, Ordering::Relaxed).is_err() {
         return Entered::No;
     }

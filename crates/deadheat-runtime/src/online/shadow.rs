@@ -9,7 +9,7 @@ use deadheat_core::event::BlockKind;
 
 use super::block::{self, Blocks};
 use super::word::GRANULE;
-use super::{fill, memory};
+use super::{fill, memory, span};
 use crate::sys;
 use crate::sys::primitive::AtomicU64;
 
@@ -153,8 +153,18 @@ unsafe fn clear_part(base: usize, from: usize, to: usize, by_pages: bool, blocks
 unsafe fn clear_cells(base: usize, from: usize, to: usize, blocks: &mut Blocks) {
     let mut at = from;
     while at < to {
-        // SAFETY: the caller's promise.
-        unsafe { block::clear(&*(base.wrapping_add(at * SCALE) as *const Cell), blocks) };
+        let cell = base.wrapping_add(at * SCALE) as *const Cell;
+        // SAFETY: the caller's promise; the cells lie behind each other.
+        unsafe {
+            if (to - at) / GRANULE >= span::CELLS
+                && is_span(&*cell)
+                && span::begin(core::slice::from_raw_parts(cell, span::CELLS))
+            {
+                at += span::CELLS * GRANULE;
+                continue;
+            }
+            block::clear(&*cell, blocks);
+        }
         at += GRANULE;
     }
 }
@@ -363,16 +373,33 @@ impl Place {
 pub(super) unsafe fn begin(cells: &[Cell], (birth, born): (u64, usize), blocks: &mut Blocks) {
     let (first, rest) = cells.split_at(cells.len().min(born));
     for (part, word) in [(first, birth), (rest, 0)] {
-        for cell in part {
-            // SAFETY: passed on.
-            if super::word::is_special(cell[0].load(Ordering::Relaxed)) && !unsafe { unlinked(cell, blocks) }
-            {
-                continue;
+        let mut at = 0;
+        while let Some(cell) = part.get(at) {
+            at += 1;
+            if super::word::is_special(cell[0].load(Ordering::Relaxed)) {
+                // A span stays one.
+                if word == 0
+                    && is_span(cell)
+                    && part.get(at - 1..at - 1 + span::CELLS).is_some_and(span::begin)
+                {
+                    at += span::CELLS - 1;
+                    continue;
+                }
+                // SAFETY: passed on.
+                if !unsafe { unlinked(cell, blocks) } {
+                    continue;
+                }
             }
             cell[0].store(word, Ordering::Relaxed);
             cell[1].store(0, Ordering::Relaxed);
         }
     }
+}
+
+/// Whether a span begins with the cell.
+#[inline(always)]
+fn is_span(cell: &Cell) -> bool {
+    (core::ptr::from_ref(cell) as usize).is_multiple_of(span::CELLS * size_of::<Cell>())
 }
 
 /// Clears a cell that has a block; `false` if somebody is about to give it another.

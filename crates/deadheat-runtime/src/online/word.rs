@@ -107,6 +107,48 @@ pub(crate) const fn linked(word: u64) -> usize {
     ((word & LOW | word >> EARLIER_SHIFT << SLOT_SHIFT) << 6) as usize
 }
 
+/// In the first word of each cell of a [span](super::span): a seal, but for the bit.
+pub(crate) const WIDE: u64 = SEALED | WRITE;
+/// A span's word for no access.
+pub(crate) const NOTHING: u64 = SEALED | WRITE;
+/// Added to a [span's word](said) for a write: a block's life ended by it.
+pub(crate) const ENDED: u64 = 1 << 63;
+
+/// As which word a span has a plain access to all bytes, or none. To whoever takes it for a word of a cell it is a seal.
+#[inline(always)]
+pub(crate) const fn said(word: u64) -> u64 {
+    if word == 0 {
+        return NOTHING;
+    }
+    let slot = slot(word) as u64;
+    SPECIAL | slot >> u8::BITS << EARLIER_SHIFT | word & (WRITE | CLOCK) | slot & BYTES
+}
+
+/// The access to all bytes, or none, for which a span has this word; the [mark](freed) if a block's life [ended] by it.
+///
+/// [ended]: ENDED
+#[inline(always)]
+pub(crate) const fn meant(said: u64) -> u64 {
+    if said == NOTHING {
+        return 0;
+    }
+    let slot = (said & !ENDED) >> EARLIER_SHIFT << u8::BITS | said & BYTES;
+    let word = said & (WRITE | CLOCK) | slot << SLOT_SHIFT | BYTES;
+    if said & ENDED != 0 { freed(word) } else { word }
+}
+
+/// Whether that is a [span's word](said), and not a seal.
+#[inline(always)]
+pub(crate) const fn is_said(word: u64) -> bool {
+    is_special(word) && word != SEALED
+}
+
+/// Whether a span can have a word of a cell: one of a plain access to all bytes, or none.
+#[inline(always)]
+pub(crate) const fn can_be_said(word: u64) -> bool {
+    word == 0 || word & (BYTES | EARLIER | ATOMIC) == BYTES && !is_special(word)
+}
+
 /// Bits of the number of a row of [`super::common`].
 pub(crate) const ROW_BITS: u32 = 12;
 const AGE_BITS: u32 = SLOT_SHIFT - ROW_BITS;
