@@ -151,6 +151,12 @@ unsafe fn mark_in_general(
     let access = end_of(block);
     // SAFETY: the caller's promise.
     unsafe {
+        if entered == Entered::Met
+            && let Some(set) = block::set_of(place.0, &mut (*thread).eye.blocks, true)
+        {
+            // Who is judged is not to meet his own mark.
+            replace(set, |word| word == word::freed(mine), mine);
+        }
         let mut note = || {
             if !*noted {
                 *noted = true;
