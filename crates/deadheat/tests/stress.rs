@@ -100,6 +100,16 @@ fn no_join_is_lost_where_many_threads_create_and_join() {
     }
 }
 
+/// What is said for 64 cells at once while ranges have all of them is said for each as soon as somebody comes to one.
+#[test]
+fn buffers_that_are_accessed_as_a_whole_and_byte_by_byte_race_where_they_do() {
+    let Some((program, folder, executable)) = built("buffers") else { return };
+    for found in [Found::Online, Found::Offline, Found::ByHand] {
+        let outcome = run::run(&executable, &folder, found).unwrap_or_else(|fault| panic!("{fault}"));
+        judge::judge(&program, &outcome, found).unwrap_or_else(|fault| panic!("{found:?}: {fault}"));
+    }
+}
+
 /// Where a handler came between a thread's last event and its leave, it crashed: about once in 800 runs of a program with a thousand
 /// threads and a profiler's signals, and in each run of this one with a pause put there.
 #[test]
