@@ -49,6 +49,7 @@ use pair::Entered;
 use remembered::{Cell, Common, Knows, SLOTS};
 use row::{Ends, Row};
 use set::Seen;
+use span::Worth;
 use word::{ATOMIC, BYTES, WRITE};
 
 /// A small random generator: xorshift.
@@ -466,8 +467,8 @@ fn end_alike(spans: &[Pair], cells: &[Pair], end: u64, seen: &Knows) -> bool {
 }
 
 /// An access goes over cells that may be a span, and over others. Whether it was published in a span.
-fn go_over_alike(spans: &[Pair], cells: &[Pair], mine: u64, seen: &Knows) -> bool {
-    let (entered, expected) = (span::over(seen, spans, mine), pair::over(seen, cells, mine));
+fn go_over_alike(spans: &[Pair], cells: &[Pair], mine: u64, seen: &Knows, worth: &mut Worth) -> bool {
+    let (entered, expected) = (span::over(seen, spans, mine, worth), pair::over(seen, cells, mine));
     let found = match entered {
         Entered::There | Entered::Yes => (cells.len(), entered == Entered::Yes, Entered::No),
         _ => {
@@ -490,7 +491,12 @@ fn run_spans(seed: u64) -> [usize; 2] {
     let spans: [[AtomicU64; 2]; CELLS] = Default::default();
     let cells: [[AtomicU64; 2]; CELLS] = Default::default();
     let [mut published, mut ended] = [0; 2];
+    // In every other run they are made wherever they can be.
+    let mut worth = Worth(0);
     for _ in 0..40 {
+        if seed.is_multiple_of(2) {
+            worth = Worth(Worth::MOST);
+        }
         let own = random.below(3) as usize + 1;
         if random.below(2) == 0 {
             let teacher = random.below(3) as usize + 1;
@@ -518,7 +524,7 @@ fn run_spans(seed: u64) -> [usize; 2] {
                 }
                 cells.iter().flatten().for_each(|word| word.store(0, Ordering::Relaxed));
             }
-            _ => published += usize::from(go_over_alike(&spans, &cells, moment | kind, &seen)),
+            _ => published += usize::from(go_over_alike(&spans, &cells, moment | kind, &seen, &mut worth)),
         }
         assert_eq!(contents(&spans), contents(&cells), "seed {seed}");
     }

@@ -11,6 +11,7 @@ use super::clock::Clock;
 use super::common::Memo;
 use super::history::{History, Kept, ROUND};
 use super::list::List;
+use super::span::Worth;
 use super::tree::{self, Near};
 use super::word::{self, LAST_CLOCK, WRITE};
 use super::{freed, memory, slots};
@@ -50,6 +51,7 @@ pub(crate) struct Eye {
     /// The thread-local storage of the executable: first byte and size.
     pub(super) thread_local: (u64, u64),
     pub(super) blocks: Blocks,
+    pub(super) spans: Worth,
     /// The node of each frame below `Thread::low`.
     pub(crate) nodes: *mut u32,
     /// Nodes that it came to.

@@ -191,7 +191,9 @@ unsafe fn enter_all(
                 fill::before(word, at);
             }
             if cells.len() == span::CELLS && patient && !memory::is_limited() {
-                let entered = span::over(&past, cells, moment | BYTES);
+                // SAFETY: the caller's promise: the calling thread's own state.
+                let worth = unsafe { &mut (*thread).eye.spans };
+                let entered = span::over(&past, cells, moment | BYTES, worth);
                 if entered != Entered::No {
                     at += span::CELLS * GRANULE;
                     if entered > Entered::There {

@@ -330,10 +330,6 @@ pub(crate) fn over(seen: &impl Seen, cells: &[[AtomicU64; 2]], mine: u64) -> (us
 /// Where the write `mine` of all bytes by which a block's life ends goes in a cell with these words, if nothing but what is ordered is in the way.
 #[inline(always)]
 pub(crate) fn room_to_end(seen: &impl Seen, [one, other]: [u64; 2], mine: u64) -> Room {
-    // Mostly the slot's own is all that is there.
-    if other == 0 && is_own_plain(one, mine) {
-        return Room::First;
-    }
     let known = |word| word == 0 || seen.ordered(word);
     if (one | other) & ATOMIC != 0 || !known(one) || !known(other) {
         return Room::None;
@@ -351,6 +347,10 @@ pub(crate) const fn goes_with_end(other: u64, mine: u64) -> bool {
 #[inline(always)]
 pub(crate) fn end(seen: &impl Seen, cell: &[AtomicU64; 2], mine: u64) -> Entered {
     let [one, other] = words(cell);
+    // Mostly the slot's own is all that is there.
+    if other == 0 && is_own_plain(one, mine) {
+        return commit([&cell[0], &cell[1]], [one, freed(mine), 0]);
+    }
     match room_to_end(seen, [one, other], mine) {
         Room::First => {
             let entered = commit([&cell[0], &cell[1]], [one, freed(mine), other]);

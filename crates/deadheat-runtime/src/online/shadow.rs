@@ -372,28 +372,27 @@ impl Place {
 #[inline(always)]
 pub(super) unsafe fn begin(cells: &[Cell], (birth, born): (u64, usize), blocks: &mut Blocks) {
     let (first, rest) = cells.split_at(cells.len().min(born));
-    for (part, word) in [(first, birth), (rest, 0)] {
-        let mut at = 0;
-        while let Some(cell) = part.get(at) {
-            at += 1;
-            if super::word::is_special(cell[0].load(Ordering::Relaxed)) {
-                // A span stays one.
-                if word == 0
-                    && is_span(cell)
-                    && part.get(at - 1..at - 1 + span::CELLS).is_some_and(span::begin)
-                {
-                    at += span::CELLS - 1;
-                    continue;
-                }
-                // SAFETY: passed on.
-                if !unsafe { unlinked(cell, blocks) } {
-                    continue;
-                }
-            }
+    // SAFETY: passed on.
+    let mut begin = |cell: &Cell, word: u64| unsafe {
+        if !super::word::is_special(cell[0].load(Ordering::Relaxed)) || unlinked(cell, blocks) {
             cell[0].store(word, Ordering::Relaxed);
             cell[1].store(0, Ordering::Relaxed);
         }
+    };
+    first.iter().for_each(|cell| begin(cell, birth));
+    let mut rest = rest;
+    while rest.len() >= span::CELLS {
+        let before = rest.iter().position(is_span).unwrap_or(rest.len());
+        rest[..before].iter().for_each(|cell| begin(cell, 0));
+        rest = &rest[before..];
+        let Some((span, behind)) = rest.split_at_checked(span::CELLS) else { break };
+        // One that is a span stays one.
+        if !span::begin(span) {
+            span.iter().for_each(|cell| begin(cell, 0));
+        }
+        rest = behind;
     }
+    rest.iter().for_each(|cell| begin(cell, 0));
 }
 
 /// Whether a span begins with the cell.

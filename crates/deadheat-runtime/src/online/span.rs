@@ -54,10 +54,48 @@ pub(crate) unsafe fn leave(cell: &Cell, looked: u32) -> bool {
     left
 }
 
-/// Publishes a plain access of all bytes of the cells that are a span or can become one: those that have the same words. `mine`: its word. What
+/// What spans were worth to a thread so far: it makes some of cells that are not empty if those that it met saved more than that costs.
+pub(crate) struct Worth(pub(crate) u32);
+
+impl Worth {
+    /// What one is made for, and somebody gives back to its cells at once, in accesses that find one.
+    const COST: u32 = 2;
+    pub(crate) const MOST: u32 = 64;
+
+    /// An access was published in cells whose first word was this.
+    #[inline(always)]
+    fn count(&mut self, first: u64) {
+        if first == WIDE {
+            self.0 = (self.0 + 1).min(Self::MOST);
+        } else if first != 0 {
+            self.0 -= Self::COST;
+        }
+    }
+
+    #[inline(always)]
+    const fn is_enough(&self) -> bool {
+        self.0 >= Self::COST
+    }
+}
+
+/// Publishes a plain access of all bytes of the cells that are a span or can become one: those that are empty, or have the same words if that is `worth` it. `mine`: its word. What
 /// [met](Entered::Met) somebody is to be published in each cell and judged.
 #[inline]
-pub(crate) fn over(seen: &impl Seen, cells: &[Cell], mine: u64) -> Entered {
+pub(crate) fn over(seen: &impl Seen, cells: &[Cell], mine: u64, worth: &mut Worth) -> Entered {
+    let first = cells.first().map_or(0, |cell| cell[0].load(Ordering::Relaxed));
+    if first != WIDE && first != 0 && !worth.is_enough() {
+        return Entered::No;
+    }
+    let entered = enter(seen, cells, mine);
+    if entered == Entered::Yes {
+        worth.count(first);
+    }
+    entered
+}
+
+/// As [`over`], whatever it is worth.
+#[inline(always)]
+fn enter(seen: &impl Seen, cells: &[Cell], mine: u64) -> Entered {
     let [first, second, ..] = cells else { return Entered::No };
     let [one, other] = words(first);
     if one == WIDE {

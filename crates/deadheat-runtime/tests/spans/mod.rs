@@ -2,9 +2,10 @@
 
 use crate::growing::{Knows, at};
 use crate::pair::{self, Entered};
+use crate::set;
+use crate::span::{self, Worth};
 use crate::sys::primitive::{AtomicU64, Ordering, yield_now};
 use crate::word::{self, WRITE};
-use crate::{set, span};
 
 /// Two cells, which may be a span.
 pub(crate) struct Span(pub(crate) [[AtomicU64; 2]; 2]);
@@ -14,14 +15,17 @@ impl Span {
     pub(crate) fn holding(words: [u64; 2], by: Option<u64>) -> Span {
         let span = Span([(); 2].map(|()| words.map(AtomicU64::new)));
         if let Some(by) = by {
-            assert_eq!(span::over(&Knows([by; 2]), &span.0, at(1, by, WRITE, 0xff)), Entered::Yes);
+            assert_eq!(
+                span::over(&Knows([by; 2]), &span.0, at(1, by, WRITE, 0xff), &mut Worth(Worth::MOST)),
+                Entered::Yes
+            );
         }
         span
     }
 
     /// As a range has all cells: the words that race with `mine`, which is in each of them afterwards.
     pub(crate) fn enter_all(&self, mine: u64, seen: &Knows) -> Vec<u64> {
-        match span::over(seen, &self.0, mine) {
+        match span::over(seen, &self.0, mine, &mut Worth(Worth::MOST)) {
             Entered::There | Entered::Yes => Vec::new(),
             Entered::No | Entered::Met => (0..2).flat_map(|at| self.enter(at, mine, seen)).collect(),
         }
