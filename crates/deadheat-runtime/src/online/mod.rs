@@ -190,6 +190,7 @@ unsafe fn enter_all(
             if let Some([word, _]) = cells.first() {
                 fill::before(word, at);
             }
+            // Where memory is limited, cells are emptied while others are at them.
             if cells.len() == span::CELLS && patient && !memory::is_limited() {
                 // SAFETY: the caller's promise: the calling thread's own state.
                 let worth = unsafe { &mut (*thread).eye.spans };
