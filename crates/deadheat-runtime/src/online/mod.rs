@@ -184,13 +184,12 @@ unsafe fn enter_all(
     while at < end {
         let mut entered = Entered::No;
         if at.is_multiple_of(GRANULE) && end - at >= 2 * GRANULE && moment & ATOMIC == 0 {
-            // Up to where the next span begins.
+            // Up to where the next span begins. None is made where memory is limited: cells are emptied there while others are at them.
             let most = AT_ONCE - at / GRANULE % AT_ONCE;
             let cells = shadow::cells(at, ((end - at) / GRANULE).min(most));
             if let Some([word, _]) = cells.first() {
                 fill::before(word, at);
             }
-            // Where memory is limited, cells are emptied while others are at them.
             if cells.len() == span::CELLS && patient && !memory::is_limited() {
                 // SAFETY: the caller's promise: the calling thread's own state.
                 let worth = unsafe { &mut (*thread).eye.spans };
