@@ -373,26 +373,41 @@ impl Place {
 pub(super) unsafe fn begin(cells: &[Cell], (birth, born): (u64, usize), blocks: &mut Blocks) {
     let (first, rest) = cells.split_at(cells.len().min(born));
     // SAFETY: passed on.
-    let mut begin = |cell: &Cell, word: u64| unsafe {
-        if !super::word::is_special(cell[0].load(Ordering::Relaxed)) || unlinked(cell, blocks) {
-            cell[0].store(word, Ordering::Relaxed);
-            cell[1].store(0, Ordering::Relaxed);
+    unsafe {
+        for cell in first {
+            begin_cell(cell, birth, blocks);
         }
-    };
-    first.iter().for_each(|cell| begin(cell, birth));
-    let mut rest = rest;
-    while rest.len() >= span::CELLS {
-        let before = rest.iter().position(is_span).unwrap_or(rest.len());
-        rest[..before].iter().for_each(|cell| begin(cell, 0));
-        rest = &rest[before..];
-        let Some((span, behind)) = rest.split_at_checked(span::CELLS) else { break };
-        // One that is a span stays one.
-        if !span::begin(span) {
-            span.iter().for_each(|cell| begin(cell, 0));
+        if rest.len() >= span::CELLS {
+            return begin_many(rest, blocks);
         }
-        rest = behind;
+        for cell in rest {
+            begin_cell(cell, 0, blocks);
+        }
     }
-    rest.iter().for_each(|cell| begin(cell, 0));
+}
+
+/// As [`begin`], of one cell.
+#[inline(always)]
+unsafe fn begin_cell(cell: &Cell, word: u64, blocks: &mut Blocks) {
+    // SAFETY: passed on.
+    if !super::word::is_special(cell[0].load(Ordering::Relaxed)) || unsafe { unlinked(cell, blocks) } {
+        cell[0].store(word, Ordering::Relaxed);
+        cell[1].store(0, Ordering::Relaxed);
+    }
+}
+
+/// As [`begin`], of cells that may be spans, which they stay.
+#[inline(never)]
+unsafe fn begin_many(mut cells: &[Cell], blocks: &mut Blocks) {
+    while let Some((cell, behind)) = cells.split_first() {
+        if is_span(cell) && cells.get(..span::CELLS).is_some_and(span::begin) {
+            cells = &cells[span::CELLS..];
+            continue;
+        }
+        // SAFETY: passed on.
+        unsafe { begin_cell(cell, 0, blocks) };
+        cells = behind;
+    }
 }
 
 /// Whether a span begins with the cell.
