@@ -259,6 +259,16 @@ const ONLINE: &[Line] = &[
         ..PLAIN
     },
     Line {
+        name: "random",
+        says: "Random programs in which threads take turns that the detector does not see, 500 as each compiler makes them: each step that races is told as \
+               the program runs, and no other, as a brute force says that keeps every access to every byte.",
+        run: "DEADHEAT_ACCEPT=full cargo test --release -p deadheat --test random -- --nocapture",
+        prints: &["clang-19: ", "gcc: ", "test result: ok"],
+        keeps: &["     Running ", "test result", "steps that race", "skipped"],
+        seed: Some("1 to 500"),
+        ..PLAIN
+    },
+    Line {
         name: "stress",
         says: "64 threads over shared structures for ten minutes: exactly the planted races are told, and memory stays flat.",
         run: "DEADHEAT_ACCEPT=full cargo test --release -p deadheat --test stress -- --nocapture",

@@ -1,0 +1,179 @@
+//! What is to be told of a program: every access is kept, and each step is judged against all before it, byte by byte.
+
+use std::collections::{BTreeSet, HashMap};
+
+use crate::program::{How, Program, What};
+
+/// By thread, how many of its accesses are known.
+type Clock = Vec<usize>;
+
+/// What makes threads know of each other.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Object {
+    Mutex(usize),
+    Writers(usize),
+    Readers(usize),
+    Atomic(usize),
+    Begin(usize),
+    End(usize),
+}
+
+/// An access to a byte.
+#[derive(Clone, Copy)]
+struct Made {
+    thread: usize,
+    /// How many accesses its thread had made with it, and how often it had published what it knows.
+    count: usize,
+    moment: usize,
+    writes: bool,
+    atomic: bool,
+    /// It is the birth of the byte's block.
+    birth: bool,
+}
+
+/// What the steps of a program are to be told to race.
+pub(crate) struct Expected {
+    /// These must be: at one of their bytes a race is new to the moment of the step's thread.
+    pub(crate) must: BTreeSet<usize>,
+    /// Only these may be.
+    pub(crate) may: BTreeSet<usize>,
+}
+
+struct Model {
+    clocks: Vec<Clock>,
+    counts: Vec<usize>,
+    moments: Vec<usize>,
+    objects: HashMap<Object, Clock>,
+    /// By block, in which step it was born, and its byte.
+    bytes: HashMap<(Option<usize>, usize), Vec<Made>>,
+}
+
+/// What is to be told of a program.
+pub(crate) fn expected(program: &Program) -> Expected {
+    let none = || vec![0; program.threads];
+    let mut model = Model {
+        clocks: vec![none(); program.threads],
+        counts: none(),
+        moments: none(),
+        objects: HashMap::new(),
+        bytes: HashMap::new(),
+    };
+    let mut births: HashMap<usize, usize> = HashMap::new();
+    let mut expected = Expected { must: BTreeSet::new(), may: BTreeSet::new() };
+    for (at, step) in program.steps.iter().enumerate() {
+        let thread = step.thread;
+        let (block, from, size, kind) = match step.what {
+            What::Allocate(block, size) => {
+                births.insert(block, at);
+                model.bear(thread, at, size);
+                continue;
+            }
+            What::Free(block, size) => (Some(block), 0, size, (true, false)),
+            What::Access(access) => {
+                (access.block, access.offset, access.size, (access.writes, access.how == How::Atomic))
+            }
+            what => {
+                model.order(thread, what);
+                continue;
+            }
+        };
+        model.counts[thread] += 1;
+        for byte in from..from + size {
+            let (races, is_new) = model.access(thread, (block.map(|block| births[&block]), byte), kind);
+            if races {
+                expected.may.insert(at);
+            }
+            if is_new {
+                expected.must.insert(at);
+            }
+        }
+    }
+    expected
+}
+
+impl Model {
+    fn learn(&mut self, thread: usize, object: Object) {
+        if let Some(shown) = self.objects.get(&object) {
+            self.clocks[thread]
+                .iter_mut()
+                .zip(shown)
+                .for_each(|(known, &shown)| *known = (*known).max(shown));
+        }
+    }
+
+    /// The object shows what the thread knows from now on, beside what it showed before if it `keeps` that.
+    fn publish(&mut self, thread: usize, object: Object, keeps: bool) {
+        let mut clock = self.clocks[thread].clone();
+        clock[thread] = self.counts[thread];
+        if keeps && let Some(shown) = self.objects.get(&object) {
+            clock.iter_mut().zip(shown).for_each(|(known, &shown)| *known = (*known).max(shown));
+        }
+        self.objects.insert(object, clock);
+        self.moments[thread] += 1;
+    }
+
+    fn order(&mut self, thread: usize, what: What) {
+        match what {
+            What::Lock(at) => self.learn(thread, Object::Mutex(at)),
+            What::Unlock(at) => self.publish(thread, Object::Mutex(at), true),
+            What::ReadLock(at) => self.learn(thread, Object::Writers(at)),
+            What::WriteLock(at) => {
+                self.learn(thread, Object::Writers(at));
+                self.learn(thread, Object::Readers(at));
+            }
+            What::RwUnlock(at, true) => self.publish(thread, Object::Writers(at), true),
+            What::RwUnlock(at, false) => self.publish(thread, Object::Readers(at), true),
+            What::Acquire(at) => self.learn(thread, Object::Atomic(at)),
+            // A store ends what others released there.
+            What::Release(at) => self.publish(thread, Object::Atomic(at), false),
+            What::Exchange(at) => {
+                self.learn(thread, Object::Atomic(at));
+                self.publish(thread, Object::Atomic(at), true);
+            }
+            What::Create(child) => {
+                self.publish(thread, Object::Begin(child), false);
+                self.learn(child, Object::Begin(child));
+            }
+            What::End => self.publish(thread, Object::End(thread), false),
+            What::Join(child) => self.learn(thread, Object::End(child)),
+            What::Allocate(..) | What::Free(..) | What::Access(_) => unreachable!("it orders nothing"),
+        }
+    }
+
+    fn bear(&mut self, thread: usize, at: usize, size: usize) {
+        self.counts[thread] += 1;
+        let (count, moment) = (self.counts[thread], self.moments[thread]);
+        let birth = Made { thread, count, moment, writes: true, atomic: false, birth: true };
+        self.bytes.extend((0..size).map(|byte| ((Some(at), byte), vec![birth])));
+    }
+
+    /// The thread's next access to a byte, whose count is the thread's present one: whether it races, and whether that is to be told: not only with a
+    /// block's birth, and nothing that its moment did before stands for it.
+    fn access(
+        &mut self,
+        thread: usize,
+        byte: (Option<usize>, usize),
+        (writes, atomic): (bool, bool),
+    ) -> (bool, bool) {
+        let known = &self.clocks[thread];
+        let before = self.bytes.entry(byte).or_default();
+        let races = |made: &&Made| {
+            made.thread != thread
+                && (made.writes || writes)
+                && !(made.atomic && atomic)
+                && made.count > known[made.thread]
+        };
+        let stands_for = |made: &Made| {
+            made.thread == thread
+                && !made.birth
+                && made.moment == self.moments[thread]
+                && (made.writes || !writes)
+                && (!made.atomic || atomic)
+        };
+        let any = before.iter().any(|made| races(&made));
+        let is_new = before.iter().filter(races).any(|made| !made.birth) && !before.iter().any(stands_for);
+        let (count, moment) = (self.counts[thread], self.moments[thread]);
+        before.push(Made { thread, count, moment, writes, atomic, birth: false });
+        (any, is_new)
+    }
+}
