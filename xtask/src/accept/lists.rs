@@ -261,7 +261,7 @@ const ONLINE: &[Line] = &[
     Line {
         name: "random",
         says: "Random programs in which threads take turns that the detector does not see, 500 as each compiler makes them: each step that races is told as \
-               the program runs, and no other, as a brute force says that keeps every access to every byte.",
+               the program runs, and no other, as a brute force says that keeps every access to every byte; and hb finds the same pairs in recordings of them.",
         run: "DEADHEAT_ACCEPT=full cargo test --release -p deadheat --test random -- --nocapture",
         prints: &["clang-19: ", "gcc: ", "test result: ok"],
         keeps: &["     Running ", "test result", "steps that race", "skipped"],

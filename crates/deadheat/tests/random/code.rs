@@ -32,9 +32,10 @@ macro_rules! add {
     ($text:expr, $($what:tt)*) => { writeln!($text, $($what)*).expect("a string takes all") };
 }
 
-/// The program as C.
-pub(crate) fn code(program: &Program) -> String {
+/// The program as C, and the line of each step.
+pub(crate) fn code(program: &Program) -> (String, Vec<u64>) {
     let mut text = HEAD.to_owned();
+    let mut lines = vec![0; program.steps.len()];
     add!(text, "__attribute__((aligned(4096))) char memory[{}];", program.size + 64);
     add!(text, "static pthread_mutex_t mutexes[] = {{{}}};", "PTHREAD_MUTEX_INITIALIZER, ".repeat(MUTEXES));
     add!(
@@ -49,6 +50,7 @@ pub(crate) fn code(program: &Program) -> String {
         add!(text, "static void *thread_{thread}(void *nothing) {{");
         for (at, step) in program.steps.iter().enumerate().filter(|(_, step)| step.thread == thread) {
             add!(text, "    turn({at});");
+            lines[at] = text.lines().count() as u64 + 1;
             add!(text, "    {}", statement(step.what));
             add!(text, "    done({at});");
         }
@@ -61,7 +63,7 @@ pub(crate) fn code(program: &Program) -> String {
     each(&mut text, &|thread| format!("pthread_create(&threads[{thread}], NULL, thread_{thread}, NULL);"));
     each(&mut text, &|thread| format!("pthread_join(threads[{thread}], NULL);"));
     add!(text, "    turn({});\n    print_told();\n    return 0;\n}}", program.steps.len());
-    text
+    (text, lines)
 }
 
 fn statement(what: What) -> String {

@@ -21,6 +21,7 @@ enum Object {
 /// An access to a byte.
 #[derive(Clone, Copy)]
 struct Made {
+    step: usize,
     thread: usize,
     /// How many accesses its thread had made with it, and how often it had published what it knows.
     count: usize,
@@ -37,6 +38,9 @@ pub(crate) struct Expected {
     pub(crate) must: BTreeSet<usize>,
     /// Only these may be.
     pub(crate) may: BTreeSet<usize>,
+    /// The pairs of steps that race in the program's own memory. (Where a block of the heap is accessed while it is born, it depends on the recording's order
+    /// whether it is that block or the one before it there.)
+    pub(crate) pairs: BTreeSet<(usize, usize)>,
 }
 
 struct Model {
@@ -59,7 +63,7 @@ pub(crate) fn expected(program: &Program) -> Expected {
         bytes: HashMap::new(),
     };
     let mut births: HashMap<usize, usize> = HashMap::new();
-    let mut expected = Expected { must: BTreeSet::new(), may: BTreeSet::new() };
+    let mut expected = Expected { must: BTreeSet::new(), may: BTreeSet::new(), pairs: BTreeSet::new() };
     for (at, step) in program.steps.iter().enumerate() {
         let thread = step.thread;
         let (block, from, size, kind) = match step.what {
@@ -79,9 +83,13 @@ pub(crate) fn expected(program: &Program) -> Expected {
         };
         model.counts[thread] += 1;
         for byte in from..from + size {
-            let (races, is_new) = model.access(thread, (block.map(|block| births[&block]), byte), kind);
-            if races {
+            let byte = (block.map(|block| births[&block]), byte);
+            let (races, is_new) = model.access((at, thread), byte, kind);
+            if !races.is_empty() {
                 expected.may.insert(at);
+            }
+            if block.is_none() {
+                expected.pairs.extend(races.into_iter().map(|before| (before, at)));
             }
             if is_new {
                 expected.must.insert(at);
@@ -143,18 +151,18 @@ impl Model {
     fn bear(&mut self, thread: usize, at: usize, size: usize) {
         self.counts[thread] += 1;
         let (count, moment) = (self.counts[thread], self.moments[thread]);
-        let birth = Made { thread, count, moment, writes: true, atomic: false, birth: true };
+        let birth = Made { step: at, thread, count, moment, writes: true, atomic: false, birth: true };
         self.bytes.extend((0..size).map(|byte| ((Some(at), byte), vec![birth])));
     }
 
-    /// The thread's next access to a byte, whose count is the thread's present one: whether it races, and whether that is to be told: not only with a
+    /// The access that a thread makes to a byte in a step, whose count is the thread's present one: the steps that it races with, and whether that is to be told: not only with a
     /// block's birth, and nothing that its moment did before stands for it.
     fn access(
         &mut self,
-        thread: usize,
+        (step, thread): (usize, usize),
         byte: (Option<usize>, usize),
         (writes, atomic): (bool, bool),
-    ) -> (bool, bool) {
+    ) -> (Vec<usize>, bool) {
         let known = &self.clocks[thread];
         let before = self.bytes.entry(byte).or_default();
         let races = |made: &&Made| {
@@ -170,10 +178,10 @@ impl Model {
                 && (made.writes || !writes)
                 && (!made.atomic || atomic)
         };
-        let any = before.iter().any(|made| races(&made));
+        let all = before.iter().filter(races).map(|made| made.step).collect();
         let is_new = before.iter().filter(races).any(|made| !made.birth) && !before.iter().any(stands_for);
         let (count, moment) = (self.counts[thread], self.moments[thread]);
-        before.push(Made { thread, count, moment, writes, atomic, birth: false });
-        (any, is_new)
+        before.push(Made { step, thread, count, moment, writes, atomic, birth: false });
+        (all, is_new)
     }
 }
