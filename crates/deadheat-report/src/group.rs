@@ -1,10 +1,10 @@
-//! One race told once: the stable id, and the joining of races that share it.
+//! One race told once: the stable id, and the joining of races that are the same.
 //!
 //! Invariant: an id depends on names and lines within functions only, never on an address, a
 //! thread, a count or the order of the sides, so that it survives a re-run, a rebuild and an
 //! edit elsewhere in the file.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::{Access, Finding, Frame, Grade, Race};
 
@@ -31,19 +31,28 @@ pub fn is_own(frame: &Frame) -> bool {
     }
 }
 
-/// The id of a race between two accesses: `dh-` and 8 hexadecimal digits.
+/// What a race between two accesses is told apart from others by: a hash of 64 bits.
 ///
 /// Each side is written as `function NUL line within the function NUL operation`; the lesser
-/// comes first; the bytes of both are hashed with FNV-1a (64 bits), whose halves are joined by
-/// exclusive or. The line within the function is the line less the function's own; where that is
+/// comes first; the bytes of both are hashed with FNV-1a. The line within the function is the line less the function's own; where that is
 /// not known, the line itself. A frame without a line is written as `module NUL symbol NUL
 /// +offset in the symbol`, and one without a symbol as `module NUL NUL +offset`.
 #[must_use]
-pub fn race_id(one: &Access, other: &Access) -> String {
+pub fn race_key(one: &Access, other: &Access) -> u64 {
     let mut sides = [side_key(one), side_key(other)];
     sides.sort();
-    let hash = fnv1a(sides.iter().flat_map(|side| side.as_bytes()).copied());
-    format!("dh-{:08x}", (hash >> 32) as u32 ^ hash as u32)
+    fnv1a(sides.iter().flat_map(|side| side.as_bytes()).copied())
+}
+
+/// The id of a race between two accesses: `dh-` and 8 hexadecimal digits, the halves of its
+/// [key](race_key) joined by exclusive or.
+#[must_use]
+pub fn race_id(one: &Access, other: &Access) -> String {
+    short_id(race_key(one, other))
+}
+
+fn short_id(key: u64) -> String {
+    format!("dh-{:08x}", (key >> 32) as u32 ^ key as u32)
 }
 
 fn side_key(access: &Access) -> String {
@@ -111,24 +120,40 @@ pub fn join_findings(findings: Vec<Finding>) -> Vec<Finding> {
     rows
 }
 
-/// The races of a report so far, one an id.
+/// The races of a report so far, each once.
 #[derive(Default)]
 pub struct Groups {
     rows: Vec<Race>,
-    index: BTreeMap<String, usize>,
+    /// By key, where a race is.
+    index: BTreeMap<u64, usize>,
+    ids: BTreeSet<String>,
 }
 
 impl Groups {
-    /// Adds a race, whose id this fills in. The first of an id is the one that is told; later
+    /// The id that the race of a key has in this report: where another one has the same
+    /// ([`race_id`] has 32 bits), all 16 digits of the key.
+    #[must_use]
+    pub fn id(&self, key: u64) -> String {
+        let short = short_id(key);
+        match self.index.get(&key) {
+            Some(&row) => self.rows[row].id.clone(),
+            None if self.ids.contains(&short) => format!("dh-{key:016x}"),
+            None => short,
+        }
+    }
+
+    /// Adds a race, whose id this fills in. The first of a key is the one that is told; later
     /// ones add to its count and its analyses, and a stronger grade takes its place.
     pub fn add(&mut self, mut race: Race) {
-        race.id = race_id(&race.accesses[0], &race.accesses[1]);
-        if self.again(&race.id, race.grade, &race.by, race.count) {
+        let key = race_key(&race.accesses[0], &race.accesses[1]);
+        race.id = self.id(key);
+        if self.again(key, race.grade, &race.by, race.count) {
             return;
         }
-        match self.index.get(&race.id) {
+        match self.index.get(&key) {
             None => {
-                self.index.insert(race.id.clone(), self.rows.len());
+                self.index.insert(key, self.rows.len());
+                self.ids.insert(race.id.clone());
                 self.rows.push(race);
             }
             Some(&row) => {
@@ -143,18 +168,18 @@ impl Groups {
 
     /// Counts a race that is told already with evidence as strong; `false` if there is none, and
     /// [`Self::add`] is to be called.
-    pub fn again(&mut self, id: &str, grade: Grade, by: &[String], count: u64) -> bool {
-        let told = self.index.get(id).map(|&row| &mut self.rows[row]);
+    pub fn again(&mut self, key: u64, grade: Grade, by: &[String], count: u64) -> bool {
+        let told = self.index.get(&key).map(|&row| &mut self.rows[row]);
         let Some(told) = told.filter(|told| told.grade >= grade) else { return false };
         told.count += count;
         told.by = joined(&told.by, by);
         true
     }
 
-    /// The grade of the race of an id that is told: one of a stronger grade takes its place.
+    /// The grade of the race of a key that is told: one of a stronger grade takes its place.
     #[must_use]
-    pub fn grade(&self, id: &str) -> Option<Grade> {
-        self.index.get(id).map(|&row| self.rows[row].grade)
+    pub fn grade(&self, key: u64) -> Option<Grade> {
+        self.index.get(&key).map(|&row| self.rows[row].grade)
     }
 
     /// What becomes of the races that are told, each once.
@@ -162,10 +187,10 @@ impl Groups {
         self.rows.iter_mut().for_each(change);
     }
 
-    /// Whether a race of this id is told.
+    /// Whether a race of this key is told.
     #[must_use]
-    pub fn contains(&self, id: &str) -> bool {
-        self.index.contains_key(id)
+    pub fn contains(&self, key: u64) -> bool {
+        self.index.contains_key(&key)
     }
 
     /// The races: the strongest grade first, then in the order in which they were found.

@@ -2,11 +2,12 @@
 
 mod common;
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use common::{frame, race, reader, report, sources, writer, written};
 use deadheat_report::format::{FORMATS, Style, named};
-use deadheat_report::group::{Groups, join_findings, race_id};
+use deadheat_report::group::{Groups, join_findings, race_id, race_key};
 use deadheat_report::json;
 use deadheat_report::model::{
     Access, Finding, Frame, Grade, Hex, Location, Operation, OrderHere, Race, Report, Run, Suggestion,
@@ -425,6 +426,28 @@ fn one_id_is_told_once() {
     let races = groups.into_races();
     let told: Vec<_> = races.iter().map(|race| (race.grade, race.count, race.by.join(","))).collect();
     assert_eq!(told, [(Grade::Proved, 6, "hb,conflict".to_owned()), (Grade::Observed, 3, "hb".to_owned())]);
+}
+
+/// An id has 32 bits: of some ten thousand races two have the same one.
+#[test]
+fn two_races_whose_ids_agree_are_both_told() {
+    let at = |line| {
+        let mut access = writer();
+        access.frames.truncate(1);
+        access.frames[0].line = Some(line);
+        access
+    };
+    let other = reader();
+    let mut seen = HashMap::new();
+    let agree = (1..).find_map(|line| Some((seen.insert(race_id(&at(line), &other), line)?, line)));
+    let (first, second) = agree.expect("there are fewer ids than lines");
+    let of = |line| Race { accesses: [at(line), other.clone()], count: 1, ..race() };
+    let mut groups = Groups::default();
+    [first, second, second].into_iter().for_each(|line| groups.add(of(line)));
+    assert_eq!(groups.id(race_key(&at(first), &other)), race_id(&at(first), &other));
+    let told: Vec<_> = groups.into_races().into_iter().map(|race| (race.id, race.count)).collect();
+    let long = format!("dh-{:016x}", race_key(&at(second), &other));
+    assert_eq!(told, [(race_id(&at(first), &other), 1), (long, 2)]);
 }
 
 #[test]

@@ -519,24 +519,25 @@ fn resolve(
     for Judged { analysis, found } in judged {
         let (grade, by) = (grade(analysis), vec![analysis.name.to_owned()]);
         for (index, kept) in found.kept().iter().enumerate() {
-            let id = resolver.id(&kept.race);
+            let key = resolver.race_key(&kept.race);
+            let id = groups.id(key);
             suspicions.add(&id, kept, found.protection(index));
-            // A suppression may speak of any frame, and two races of one id differ in frames.
-            if suppressions.rows().is_empty() && groups.again(&id, grade, &by, kept.count) {
+            // A suppression may speak of any frame, and what is told as one race may differ in frames.
+            if suppressions.rows().is_empty() && groups.again(key, grade, &by, kept.count) {
                 continue;
             }
             let race = Race { grade, by: by.clone(), ..resolver.race(kept) };
             if suppressions.take_race(&race) {
-                silenced.insert(id);
+                silenced.insert(key);
             } else {
-                if groups.grade(&id) < Some(grade) {
+                if groups.grade(key) < Some(grade) {
                     told.insert(id, kept);
                 }
                 groups.add(race);
             }
         }
     }
-    silenced.retain(|id| !groups.contains(id));
+    silenced.retain(|&key| !groups.contains(key));
     groups.each(|race| {
         suspicions.complete(race, &mut resolver);
         let kept = told.get(&race.id).and_then(|kept| Some((&kept.race, kept.witness.as_ref()?)));

@@ -12,7 +12,7 @@ use deadheat_core::event::{BlockKind, LockMode as CoreLockMode};
 use deadheat_core::ids::{PlaceId, StackId, ThreadId};
 use deadheat_core::race::{Block, Race as CoreRace, RunOrder, Side};
 use deadheat_core::wire::descriptor;
-use deadheat_report::group::{is_own, key_frame, race_id};
+use deadheat_report::group::{is_own, key_frame, race_id, race_key};
 use deadheat_report::model::{
     Access, Frame, Hex, Location, Lock, LockMode, Operation, OrderHere, Race, Thread,
 };
@@ -66,13 +66,25 @@ impl<'a> Resolver<'a> {
 
     /// The id of a race, without resolving more than it needs.
     pub(crate) fn id(&mut self, race: &CoreRace) -> String {
+        let [one, other] = self.sides(race);
+        race_id(&one, &other)
+    }
+
+    /// As [`Self::id`], what the race is told apart from others by.
+    pub(crate) fn race_key(&mut self, race: &CoreRace) -> u64 {
+        let [one, other] = self.sides(race);
+        race_key(&one, &other)
+    }
+
+    /// The two accesses of a race as far as its id needs them.
+    fn sides(&mut self, race: &CoreRace) -> [Access; 2] {
         let mut side = |side: &Side| Access {
             op: operation(&side.access),
             atomic: side.access.atomic.is_some(),
             frames: self.key(side.place, side.stack).into_iter().collect(),
             ..Access::default()
         };
-        race_id(&side(&race.earlier), &side(&race.later))
+        [side(&race.earlier), side(&race.later)]
     }
 
     /// The frame that `key_frame` finds in the whole stack.
