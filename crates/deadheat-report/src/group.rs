@@ -34,8 +34,8 @@ pub fn is_own(frame: &Frame) -> bool {
 /// What a race between two accesses is told apart from others by: a hash of 64 bits.
 ///
 /// Each side is written as `function NUL line within the function NUL operation`; the lesser
-/// comes first; the bytes of both are hashed with FNV-1a. The line within the function is the line less the function's own; where that is
-/// not known, the line itself. A frame without a line is written as `module NUL symbol NUL
+/// comes first; the bytes of both are hashed with FNV-1a. The line within the function is the
+/// line less the function's own; where that is not known, the line itself. A frame without a line is written as `module NUL symbol NUL
 /// +offset in the symbol`, and one without a symbol as `module NUL NUL +offset`.
 #[must_use]
 pub fn race_key(one: &Access, other: &Access) -> u64 {
@@ -146,10 +146,10 @@ impl Groups {
     /// ones add to its count and its analyses, and a stronger grade takes its place.
     pub fn add(&mut self, mut race: Race) {
         let key = race_key(&race.accesses[0], &race.accesses[1]);
-        race.id = self.id(key);
         if self.again(key, race.grade, &race.by, race.count) {
             return;
         }
+        race.id = self.id(key);
         match self.index.get(&key) {
             None => {
                 self.index.insert(key, self.rows.len());
