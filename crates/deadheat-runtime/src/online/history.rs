@@ -8,7 +8,7 @@
 //! was overwritten meanwhile.
 
 use core::cell::UnsafeCell;
-use core::sync::atomic::{AtomicU64, Ordering, fence};
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 
 use deadheat_core::access::{Access, MemoryOrder, Mode, Via};
 use deadheat_core::event::{LockMode, Op};
@@ -21,7 +21,7 @@ use super::report::MOST_LOCKS as MOST_TOLD;
 use super::{memory, pool};
 use crate::cold::lock::Lock;
 use crate::sys;
-use crate::sys::primitive::{pause, yield_now};
+use crate::sys::primitive::{futex_wait, pause, yield_now};
 
 /// After so many records it is time to look how much memory there is. The smallest ring has as many: 256 KiB, which leaves
 /// room for the program in the caches.
@@ -74,6 +74,8 @@ pub(crate) struct History {
     ring: *const Record,
     /// By clock: the record that begins it.
     begins: *const AtomicU64,
+    /// The clock of the moment of which an access was last waited for in vain; 0: of none.
+    missed: AtomicU64,
     owners: Owners,
 }
 
@@ -191,6 +193,8 @@ enum Found {
     Forgotten,
     /// Its moment is the last one of the history, which does not have it yet.
     NotYet,
+    /// The history does not have its moment yet.
+    ToCome,
 }
 
 /// What [`History::find`] looks for.
@@ -364,12 +368,11 @@ impl History {
 
     /// Looks for the first access of a moment to some bytes. `None` if it is not remembered any more.
     ///
-    /// A hook notes its access right after the shadow shows it, so an access that is not there yet is waited for.
+    /// An access is noted right after the shadow shows it, the first one of a moment together with that, so what is not there yet is waited for, also where its thread
+    /// has no processor meanwhile. What never comes, as what a handler does that interrupted a hook, is waited for once.
     pub(crate) fn find(&self, wanted: &Wanted) -> Option<Site> {
         const FEW: u32 = 10;
-        const SPINS: u32 = 200;
-        const TRIES: u32 = 1000;
-        for attempt in 0..TRIES {
+        for attempt in 0.. {
             match self.find_now(wanted) {
                 Found::Site(site) => return Some(site),
                 Found::Forgotten => break,
@@ -379,11 +382,34 @@ impl History {
                 {
                     break;
                 }
-                Found::NotYet if attempt < SPINS => pause(),
-                Found::NotYet => yield_now(),
+                Found::NotYet | Found::ToCome => {
+                    if !self.wait(attempt, wanted.clock) {
+                        break;
+                    }
+                }
             }
         }
         None
+    }
+
+    /// Waits for an access of the moment of a clock for the so manyth time; `false` if it was long enough.
+    fn wait(&self, attempt: u32, clock: u64) -> bool {
+        const SPINS: u32 = 200;
+        const YIELDS: u32 = SPINS + 200;
+        const SLEEPS: u32 = YIELDS + 500;
+        const MILLISECOND: u64 = 1_000_000;
+        match attempt {
+            ..SPINS => pause(),
+            SPINS..YIELDS => yield_now(),
+            YIELDS..SLEEPS if self.missed.load(Ordering::Relaxed) != clock => {
+                futex_wait(&AtomicU32::new(0), 0, MILLISECOND);
+            }
+            _ => {
+                self.missed.store(clock, Ordering::Relaxed);
+                return false;
+            }
+        }
+        true
     }
 
     fn find_now(&self, wanted: &Wanted) -> Found {
@@ -392,10 +418,19 @@ impl History {
         let found = self.find_from(begin, count, wanted);
         fence(Ordering::Acquire);
         // What was written meanwhile went over the oldest records.
-        if self.count.load(Ordering::Relaxed) > begin + self.mask - AT_ONCE {
-            return Found::Forgotten;
+        let gone = self.count.load(Ordering::Relaxed) > begin + self.mask - AT_ONCE;
+        match found {
+            Found::Forgotten if self.is_to_come(wanted.clock, count) => Found::ToCome,
+            _ if gone => Found::Forgotten,
+            found => found,
         }
-        found
+    }
+
+    /// Whether all moments of which the history had something when it had `count` records are before a clock. What the table says of that is of another one then.
+    fn is_to_come(&self, clock: u64, count: u64) -> bool {
+        let mut heads = (count.saturating_sub(self.mask)..count).rev().map(|at| self.get(at).0);
+        let last = heads.find(|head| head & (ACCESS | SIZE | CONTEXT) == CONTEXT);
+        last.map_or(count == 0, |head| head & CLOCK < clock)
     }
 
     fn find_from(&self, begin: u64, count: u64, wanted: &Wanted) -> Found {
