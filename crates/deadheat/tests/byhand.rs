@@ -233,6 +233,13 @@ fn built_of_spec(name: &str) -> PathBuf {
 }
 
 #[test]
+fn a_child_that_is_forked_behind_threads_tells_what_its_parent_would() {
+    let folder = built_of_spec("fork/child_after_threads");
+    let Ended { err, .. } = run(&folder, "", &[]);
+    assert!(err.contains("data race on `value` (4 bytes)") && !err.contains("no instrumented access"), "{err}");
+}
+
+#[test]
 fn findings_are_told_in_the_words_of_other_tools_and_can_be_turned_off() {
     for (name, words, option, suppression) in [
         (

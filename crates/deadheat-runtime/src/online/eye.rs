@@ -171,7 +171,11 @@ impl Eye {
     pub(super) fn in_child(&mut self) {
         const FIRST: u32 = 0;
         // SAFETY: a thread with a slot has its history.
-        unsafe { (*self.history).owned_by(FIRST, self.now()) };
+        let history = unsafe { &*self.history };
+        history.owned_by(FIRST, self.now());
+        if history.count() != 0 {
+            super::report::accessed();
+        }
         self.beside.in_child();
         self.blocks.memo = Memo::new();
     }
