@@ -236,7 +236,10 @@ fn built_of_spec(name: &str) -> PathBuf {
 fn a_child_that_is_forked_behind_threads_tells_what_its_parent_would() {
     let folder = built_of_spec("fork/child_after_threads");
     let Ended { err, .. } = run(&folder, "", &[]);
-    assert!(err.contains("data race on `value` (4 bytes)") && !err.contains("no instrumented access"), "{err}");
+    assert!(
+        err.contains("data race on `value` (4 bytes)") && !err.contains("no instrumented access"),
+        "{err}"
+    );
 }
 
 #[test]
