@@ -8,80 +8,101 @@ use deadheat_core::event::{Op, SyncKind};
 
 use crate::cold::start::recording;
 use crate::hot::thread::current;
-use crate::hot::{atomic, log};
-
-type Routine = unsafe extern "C-unwind" fn();
-type Once = unsafe extern "C-unwind" fn(*mut c_void, Routine) -> c_int;
+use crate::hot::{access, atomic, log};
+use crate::sys::through::{self, Two};
 
 /// The routine of the innermost `pthread_once` that has not called it yet, and its control.
 type Pending = (usize, usize);
 
-/// Runs in place of the program's routine.
-unsafe extern "C-unwind" fn run_pending() {
-    let Some(thread) = current() else { return };
-    // SAFETY: `once` left the pending routine in the calling thread's state just before.
-    unsafe {
-        let (routine, control): Pending = (*thread).once;
-        core::mem::transmute::<usize, Routine>(routine)();
-        let done = Op::Signal { object: control as u64, kind: SyncKind::Once };
-        log::event(routine, &done);
-    }
+shim_routine!(run_pending, pending, ran, left);
+
+/// Our routine.
+fn own() -> usize {
+    run_pending as *const () as usize
 }
 
-/// Runs `real` with our routine in place of the program's, and records what it orders.
-unsafe fn once(
-    pc: usize,
-    control: *mut c_void,
-    routine: Routine,
-    real: impl FnOnce(Routine) -> c_int,
-) -> c_int {
-    let thread = if recording() { current() } else { None };
-    let Some(thread) = thread else { return real(routine) };
-    // SAFETY: the calling thread's own state.
-    let result = unsafe {
-        let outer = (*thread).once;
-        (*thread).once = (routine as usize, control as usize);
-        let result = real(run_pending);
-        (*thread).once = outer;
-        result
-    };
-    log::event(pc, &Op::Wait { object: control as u64, kind: SyncKind::Once, woken: true });
+/// What is to run in place of our routine.
+unsafe extern "C" fn pending() -> Two {
+    let Some(thread) = current() else { return Two(0, 0) };
+    // SAFETY: `before` left the pending routine in the calling thread's state just before.
+    let (routine, control): Pending = unsafe { (*thread).once };
+    // It may have been left before.
+    log::event(own(), &Op::Wait { object: control as u64, kind: SyncKind::Once, woken: true });
+    Two(routine, control)
+}
+
+/// The routine has run, or was left: the next one comes after it.
+unsafe extern "C" fn ran(control: usize) {
+    log::event(own(), &Op::Signal { object: control as u64, kind: SyncKind::Once });
+}
+
+/// The personality routine of our own one: it was left by an exception, or by the end of its thread. Whoever runs it next does so after that.
+unsafe extern "C" fn left(_: c_int, actions: c_int, _: u64, _: *mut c_void, context: *mut c_void) -> c_int {
+    const LEAVES: c_int = 2;
+    const GOES_ON: c_int = 8;
+    if actions & LEAVES != 0
+        // SAFETY: the unwinder's.
+        && let Some(control) = unsafe { through::object_at(context) }
+    {
+        // SAFETY: nothing is asked of the caller.
+        unsafe { ran(control) };
+    }
+    GOES_ON
+}
+
+/// Before the real function: our routine goes in place of the program's.
+unsafe fn before(control: *mut c_void, routine: usize, (pc, stack): (usize, usize), real: usize) -> Two {
+    let Some(thread) = current().filter(|_| recording()) else { return Two(real, routine) };
+    // SAFETY: the calling thread's own state; a function is entered, which is left behind the real one.
+    unsafe {
+        (*thread).once = (routine, control as usize);
+        access::on_entry(pc, stack);
+    }
+    Two(real, own())
+}
+
+/// Behind the real function.
+unsafe extern "C" fn after(control: *mut c_void, pc: usize, result: c_int, passed: usize) -> c_int {
+    if passed == own() {
+        // SAFETY: `before` entered it.
+        unsafe { access::on_exit() };
+        log::event(pc, &Op::Wait { object: control as u64, kind: SyncKind::Once, woken: true });
+    }
     result
 }
 
-intercept! {
-    /// `pthread_once`
-    fn dh_wrap_pthread_once / pthread_once(control: *mut c_void, routine: Routine) -> c_int; pc {
-        // SAFETY: passed on.
-        unsafe { once(pc, control, routine, |routine| real!("pthread_once", Once)(control, routine)) }
-    }
+shim_caller!(dh_wrap_pthread_once, before_pthread_once, after);
+
+/// `pthread_once`
+unsafe extern "C" fn before_pthread_once(
+    control: *mut c_void,
+    routine: usize,
+    pc: usize,
+    stack: usize,
+) -> Two {
+    // SAFETY: passed on.
+    unsafe { before(control, routine, (pc, stack), real!("pthread_once", unsafe extern "C" fn()) as usize) }
 }
 
-intercept! {
-    /// `call_once`
-    fn dh_wrap_call_once / call_once(control: *mut c_void, routine: Routine); pc {
-        type Real = unsafe extern "C-unwind" fn(*mut c_void, Routine);
-        // SAFETY: passed on.
-        unsafe {
-            once(pc, control, routine, |routine| {
-                real!("call_once", Real)(control, routine);
-                0
-            });
-        }
-    }
+shim_caller!(dh_wrap_call_once, before_call_once, after);
+
+/// `call_once`
+unsafe extern "C" fn before_call_once(control: *mut c_void, routine: usize, pc: usize, stack: usize) -> Two {
+    // SAFETY: passed on.
+    unsafe { before(control, routine, (pc, stack), real!("call_once", unsafe extern "C" fn()) as usize) }
 }
 
 type Guard = unsafe extern "C" fn(*mut u8) -> c_int;
 
 intercept! {
-    /// `__cxa_guard_acquire`: 0 if the local is initialised already. The compiler reads the
+    /// `__cxa_guard_acquire`: 0 if the local is initialised already; else an initialiser may have been left by an exception. The compiler reads the
     /// guard's first byte atomically before it calls, so the order goes through that byte.
     fn dh_wrap___cxa_guard_acquire / cxa_guard_acquire(guard: *mut u8) -> c_int; pc {
         const ACQUIRE: u32 = 2;
         // SAFETY: passed on; the guard is the program's.
         unsafe {
             let result = real!("__cxa_guard_acquire", Guard)(guard);
-            if result == 0 && recording() {
+            if recording() {
                 atomic::on_load::<u8>(guard, ACQUIRE, pc);
             }
             result
@@ -89,17 +110,23 @@ intercept! {
     }
 }
 
+/// Gives a guard back, the local being initialised or not.
+fn give(pc: usize, guard: *mut u8, real: unsafe extern "C" fn(*mut u8)) {
+    // SAFETY: the guard is the program's.
+    let give = || unsafe { real(guard) };
+    if recording() { atomic::release_store(pc, guard as usize, give) } else { give() }
+}
+
 intercept! {
     /// `__cxa_guard_release`: the local is initialised.
     fn dh_wrap___cxa_guard_release / cxa_guard_release(guard: *mut u8); pc {
-        type Real = unsafe extern "C" fn(*mut u8);
-        let real = real!("__cxa_guard_release", Real);
-        if recording() {
-            // SAFETY: passed on.
-            atomic::release_store(pc, guard as usize, || unsafe { real(guard) });
-        } else {
-            // SAFETY: passed on.
-            unsafe { real(guard) };
-        }
+        give(pc, guard, real!("__cxa_guard_release", unsafe extern "C" fn(*mut u8)));
+    }
+}
+
+intercept! {
+    /// `__cxa_guard_abort`: the initialiser was left by an exception, and the next one comes after it.
+    fn dh_wrap___cxa_guard_abort / cxa_guard_abort(guard: *mut u8); pc {
+        give(pc, guard, real!("__cxa_guard_abort", unsafe extern "C" fn(*mut u8)));
     }
 }

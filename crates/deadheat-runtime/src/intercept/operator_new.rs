@@ -1,13 +1,15 @@
 //! C++'s `operator new` and `operator delete`, by their mangled names.
 //!
 //! They are here only so that a block's place is the program's and not the C++ library's. When
-//! memory runs out the library's own takes over: it knows the new handler and the exception.
+//! memory runs out the library's own takes over: it knows the new handler and the exception, which goes from there to the
+//! program and not through here.
 
 use core::ffi::c_void;
 
 use super::heap::{HEAP, born, freed};
 use super::waiting::allocate;
 use crate::sys::c;
+use crate::sys::through::Or;
 
 /// The allocator's block of so many bytes, at least one, at a multiple of `alignment`.
 fn aligned(alignment: usize, size: usize) -> *mut c_void {
@@ -15,39 +17,39 @@ fn aligned(alignment: usize, size: usize) -> *mut c_void {
     unsafe { c::__libc_memalign(alignment, size.max(1)) }
 }
 
-/// Exports a form of `operator new`: its name, its further parameters, how memory is asked for.
+/// Exports a form of `operator new`: its name, the register behind its parameters, its further parameters, how memory is asked for.
 macro_rules! new {
-    ($export:ident / $inner:ident, $name:literal, ($($argument:ident: $type:ty),*), $size:ident => $allocate:expr) => {
-        intercept! {
+    ($export:ident / $inner:ident, $name:literal, $register:literal, ($($argument:ident),*), $size:ident => $allocate:expr) => {
+        shim_or! {
             /// A form of `operator new`.
-            fn $export / $inner($size: usize $(, $argument: $type)*) -> *mut c_void; pc {
-                type Real = unsafe extern "C-unwind" fn(usize $(, $type)*) -> *mut c_void;
-                let block = $allocate;
-                if !block.is_null() {
-                    return born(pc, block, $size, HEAP);
-                }
-                // SAFETY: passed on.
-                unsafe { real!($name, Real)($size $(, $argument)*) }
+            $export, $register, $inner
+        }
+
+        unsafe extern "C" fn $inner($size: usize, $($argument: usize,)* pc: usize) -> Or {
+            let block = $allocate;
+            if block.is_null() {
+                return Or { result: 0, other: real!($name, unsafe extern "C" fn()) as usize };
             }
+            Or { result: born(pc, block, $size, HEAP) as usize, other: 0 }
         }
     };
 }
 
-new!(dh_wrap__Znwm / new, "_Znwm", (), size => allocate(size.max(1)));
-new!(dh_wrap__Znam / new_array, "_Znam", (), size => allocate(size.max(1)));
-new!(dh_wrap__ZnwmRKSt9nothrow_t / new_or_null, "_ZnwmRKSt9nothrow_t", (tag: usize), size =>
+new!(dh_wrap__Znwm / new, "_Znwm", "rsi", (), size => allocate(size.max(1)));
+new!(dh_wrap__Znam / new_array, "_Znam", "rsi", (), size => allocate(size.max(1)));
+new!(dh_wrap__ZnwmRKSt9nothrow_t / new_or_null, "_ZnwmRKSt9nothrow_t", "rdx", (_tag), size =>
     allocate(size.max(1)));
-new!(dh_wrap__ZnamRKSt9nothrow_t / new_array_or_null, "_ZnamRKSt9nothrow_t", (tag: usize), size =>
+new!(dh_wrap__ZnamRKSt9nothrow_t / new_array_or_null, "_ZnamRKSt9nothrow_t", "rdx", (_tag), size =>
     allocate(size.max(1)));
-new!(dh_wrap__ZnwmSt11align_val_t / new_aligned, "_ZnwmSt11align_val_t", (alignment: usize), size =>
+new!(dh_wrap__ZnwmSt11align_val_t / new_aligned, "_ZnwmSt11align_val_t", "rdx", (alignment), size =>
     aligned(alignment, size));
-new!(dh_wrap__ZnamSt11align_val_t / new_array_aligned, "_ZnamSt11align_val_t", (alignment: usize), size =>
+new!(dh_wrap__ZnamSt11align_val_t / new_array_aligned, "_ZnamSt11align_val_t", "rdx", (alignment), size =>
     aligned(alignment, size));
 new!(dh_wrap__ZnwmSt11align_val_tRKSt9nothrow_t / new_aligned_or_null,
-    "_ZnwmSt11align_val_tRKSt9nothrow_t", (alignment: usize, tag: usize), size =>
+    "_ZnwmSt11align_val_tRKSt9nothrow_t", "rcx", (alignment, _tag), size =>
     aligned(alignment, size));
 new!(dh_wrap__ZnamSt11align_val_tRKSt9nothrow_t / new_array_aligned_or_null,
-    "_ZnamSt11align_val_tRKSt9nothrow_t", (alignment: usize, tag: usize), size =>
+    "_ZnamSt11align_val_tRKSt9nothrow_t", "rcx", (alignment, _tag), size =>
     aligned(alignment, size));
 
 /// Exports forms of `operator delete`; what follows the block (size, alignment, tag) says nothing

@@ -1,0 +1,125 @@
+//! What only x86-64 knows of functions that exceptions and cancelled threads go through: their frames have no code to be run then but what is named, and
+//! the unwinder finds its way through them. Rust's own frames would end the program.
+
+/// Exports `$name`, a function of up to three integer arguments whose work `$make` may do: it is called with them and, in the register behind theirs, the
+/// return address, and gives an [`Or`]. Where that has no result, the other function is gone to as if it had been called itself.
+macro_rules! shim_or {
+    ($(#[$doc:meta])* $name:ident, $register:literal, $make:path) => {
+        #[cfg(deadheat_object)]
+        $(#[$doc])*
+        #[unsafe(naked)]
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name() {
+            core::arch::naked_asm!(
+                "push rdi",
+                "push rsi",
+                "push rdx",
+                concat!("mov ", $register, ", qword ptr [rsp + 24]"),
+                "call {make}",
+                "mov r11, rdx",
+                "pop rdx",
+                "pop rsi",
+                "pop rdi",
+                "test rax, rax",
+                "jz 2f",
+                "ret",
+                "2:",
+                "jmp r11",
+                make = sym $make,
+            )
+        }
+    };
+}
+
+/// What [`shim_or!`] must know.
+#[repr(C)]
+pub(crate) struct Or {
+    /// The result; 0 if there is none.
+    pub(crate) result: usize,
+    /// The function to go to then.
+    pub(crate) other: usize,
+}
+
+/// Exports `$name`, a function of an object and a routine that calls the routine: `$before(object, routine, pc, stack)` gives the real function and the
+/// routine to pass to it, `$after(object, pc, result, passed)` is called when it has returned and gives the result. `stack` is the caller's stack pointer.
+macro_rules! shim_caller {
+    ($name:ident, $before:path, $after:path) => {
+        #[cfg(deadheat_object)]
+        #[unsafe(naked)]
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name() {
+            core::arch::naked_asm!(
+                ".cfi_startproc",
+                "push rdi",
+                ".cfi_adjust_cfa_offset 8",
+                "sub rsp, 16",
+                ".cfi_adjust_cfa_offset 16",
+                "mov rdx, qword ptr [rsp + 24]",
+                "lea rcx, [rsp + 32]",
+                "call {before}",
+                "mov qword ptr [rsp], rdx",
+                "mov rdi, qword ptr [rsp + 16]",
+                "mov rsi, rdx",
+                "call rax",
+                "mov rdi, qword ptr [rsp + 16]",
+                "mov rsi, qword ptr [rsp + 24]",
+                "mov edx, eax",
+                "mov rcx, qword ptr [rsp]",
+                "call {after}",
+                "add rsp, 24",
+                ".cfi_adjust_cfa_offset -24",
+                "ret",
+                ".cfi_endproc",
+                before = sym $before,
+                after = sym $after,
+            )
+        }
+    };
+}
+
+/// What `$before` of [`shim_caller!`] gives: the real function, and the routine to pass to it. What `$begin` of [`shim_routine!`] gives: the routine, and
+/// its object.
+#[repr(C)]
+pub(crate) struct Two(pub(crate) usize, pub(crate) usize);
+
+/// A routine to be called in another's place, as `$name`: `$begin()` gives that and its object, `$end(object)` is called when it has returned, and `$left`, an
+/// unwinder's personality routine, when it is left otherwise; [`object_at`] tells that the object.
+macro_rules! shim_routine {
+    ($name:ident, $begin:path, $end:path, $left:path) => {
+        #[unsafe(naked)]
+        unsafe extern "C-unwind" fn $name() {
+            core::arch::naked_asm!(
+                ".cfi_startproc",
+                // Told as a distance of 32 bits from where that is.
+                ".cfi_personality 0x1b, {left}",
+                "push rbx",
+                ".cfi_adjust_cfa_offset 8",
+                ".cfi_offset rbx, -16",
+                "call {begin}",
+                "mov rbx, rdx",
+                "call rax",
+                "mov rdi, rbx",
+                "call {end}",
+                "pop rbx",
+                ".cfi_adjust_cfa_offset -8",
+                "ret",
+                ".cfi_endproc",
+                left = sym $left,
+                begin = sym $begin,
+                end = sym $end,
+            )
+        }
+    };
+}
+
+/// The object of the frame of [`shim_routine!`] that the unwinder is at; `None` if the program has no unwinder that says so.
+///
+/// # Safety
+/// `context` is the unwinder's.
+pub(crate) unsafe fn object_at(context: *mut core::ffi::c_void) -> Option<usize> {
+    type Register = unsafe extern "C" fn(*mut core::ffi::c_void, core::ffi::c_int) -> usize;
+    const RBX: core::ffi::c_int = 3;
+    let register = weak_address!("_Unwind_GetGR");
+    // SAFETY: the unwinder's own function, of that type; the caller's promise.
+    (register != 0).then(|| unsafe { core::mem::transmute::<usize, Register>(register)(context, RBX) })
+}
