@@ -71,7 +71,7 @@ unsafe fn end(thread: *mut Thread, (address, size): (usize, usize), pc: u64) {
         let mine = (*thread).eye.moment() | WRITE | BYTES;
         (*thread).busy = JUDGING;
         compiler_fence(Ordering::SeqCst);
-        shadow::waits(address, Eye::node_of_call(thread, pc));
+        let node = Eye::node_of_call(thread, pc);
         // What an allocator gives nobody else a part of is the block's.
         let mut left = size.div_ceil(GRANULE);
         let mut at = address;
@@ -83,6 +83,8 @@ unsafe fn end(thread: *mut Thread, (address, size): (usize, usize), pc: u64) {
             mark_all(thread, (cells, at), mine, ((address, size), pc));
             (at, left) = (at + cells.len() * GRANULE, left - cells.len());
         }
+        // Not before: cells that nobody looked at since may have the marks of an earlier life.
+        shadow::waits(address, node);
         compiler_fence(Ordering::SeqCst);
         (*thread).busy = 0;
     }

@@ -95,9 +95,11 @@ pub(crate) unsafe fn died(thread: *mut Thread, pc: usize, address: usize) -> boo
         let Some(cells) = place.cells(size) else { return false };
         (*thread).busy = JUDGING;
         compiler_fence(Ordering::SeqCst);
-        place.waits(size, Some(Eye::node_of_call(thread, pc as u64)));
+        let node = Eye::node_of_call(thread, pc as u64);
         let mine = (*thread).eye.mine | WRITE;
         freed::mark_all(thread, (cells, address), mine, ((address, size), pc as u64));
+        // Not before: cells that nobody looked at since may have the marks of an earlier life.
+        place.waits(size, Some(node));
         compiler_fence(Ordering::SeqCst);
         (*thread).busy = 0;
     }

@@ -65,6 +65,11 @@ pub(super) fn give_up() -> bool {
     before != GIVEN_UP
 }
 
+/// Nothing is looked at any more, in a process that is not to be watched.
+pub(crate) fn stop() {
+    give_up();
+}
+
 #[inline(always)]
 pub(super) fn has_given_up() -> bool {
     STATE.load(Ordering::SeqCst) == GIVEN_UP
