@@ -1,7 +1,7 @@
 //! Mutexes of all kinds, spinlocks, and their C11 spelling.
 //!
 //! A lock that is free is taken by the `try` form, so that a request is recorded only where the
-//! thread may have to wait, or holds another lock; every kind of mutex gives the same result either way.
+//! thread may have to wait, or holds another lock; every kind of mutex but the robust ones gives the same result either way.
 
 use core::ffi::{c_int, c_void};
 
@@ -16,6 +16,7 @@ use crate::hot::{log, thread};
 
 /// The previous owner died with the lock held; the caller has it now.
 const EOWNERDEAD: c_int = 130;
+const EBUSY: c_int = 16;
 
 type Lock = unsafe extern "C" fn(*mut c_void) -> c_int;
 type LockUntil = unsafe extern "C" fn(*mut c_void, *const c_void) -> c_int;
@@ -122,6 +123,8 @@ fn mutex_lock(
     }
     words::mutex_wanted(pc, mutex);
     uses_lock(pc, mutex);
+    // Of a robust mutex that cannot be used any more the C library's attempt says so and keeps it.
+    let attempt = || if words::is_robust(mutex) { EBUSY } else { attempt() };
     mutex_taken(pc, mutex, obtain(pc, mutex, Write, attempt, wait))
 }
 
