@@ -117,6 +117,8 @@ fn in_child(thread: *mut crate::hot::thread::Thread, parent: u32) {
     }
     let page = block::header_page();
     if block::stopped() || !start::open_trace(parent) {
+        start::stop();
+        online::stop();
         sys::machine::set_thread_word(UNWATCHED);
         return;
     }

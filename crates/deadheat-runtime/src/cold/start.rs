@@ -42,6 +42,11 @@ pub(crate) fn started() -> bool {
     STATE.load(Ordering::Relaxed) > STARTING
 }
 
+/// Nothing is looked at any more, in a process that has no trace.
+pub(crate) fn stop() {
+    STATE.store(OFF, Ordering::Release);
+}
+
 /// Runs before every constructor of the program and its libraries.
 #[cfg(deadheat_object)]
 #[used]
