@@ -123,11 +123,12 @@ fn pages_of_cells_come_some_at_once() {
     assert!(of_cells < 3 * pages, "{of_cells} faults for {} pages of cells", 2 * pages);
 }
 
-/// A program that ends at any system call which it does not know itself does not end by the detector's.
+/// A program that ends at any system call which it does not know itself does not end by the detector's: no pages are asked for ahead, nor what a
+/// descriptor is.
 #[test]
-fn a_confined_program_is_asked_for_no_pages_ahead() {
-    let folder = built_of("confined.c", "confined");
-    for way in [0, 1] {
+fn a_confined_program_does_not_end_by_the_detector() {
+    for (program, way) in [("confined", 0), ("confined", 1), ("strict", 0)] {
+        let folder = built_of(&format!("{program}.c"), program);
         let output = run(&folder, "", "", way, "");
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         if text.starts_with("no filter") {

@@ -1,10 +1,24 @@
 //! Filters of system calls that a program puts on itself (`seccomp`). They know the calls that the program makes, and some end it at any other: from then on the runtime
-//! asks for no pages ahead of their use, which is a call that programs do not make.
+//! asks for no pages ahead of their use, which is a call that programs do not make, and not what a descriptor is.
 
 use core::ffi::{c_int, c_long};
+use core::sync::atomic::{AtomicBool, Ordering};
 
 use crate::online;
 use crate::sys;
+
+/// Whether the program has put a filter on its system calls, or is about to.
+static CONFINED: AtomicBool = AtomicBool::new(false);
+
+/// Whether the runtime is to make no system calls but those that it cannot do without.
+pub(super) fn is_confined() -> bool {
+    CONFINED.load(Ordering::Relaxed)
+}
+
+fn confine() {
+    CONFINED.store(true, Ordering::Relaxed);
+    online::confined();
+}
 
 /// `prctl`'s way to put a filter on.
 const SET_SECCOMP: c_int = 22;
@@ -14,7 +28,7 @@ shim_before!(dh_wrap_prctl, before_prctl);
 /// `prctl`: its arguments are passed on as they are.
 unsafe extern "C" fn before_prctl(option: c_int) -> unsafe extern "C" fn() {
     if option == SET_SECCOMP {
-        online::confined();
+        confine();
     }
     real!("prctl", unsafe extern "C" fn())
 }
@@ -22,6 +36,6 @@ unsafe extern "C" fn before_prctl(option: c_int) -> unsafe extern "C" fn() {
 /// The program is about to make a system call of this number by itself.
 pub(super) fn before_syscall(number: c_long) {
     if number == sys::machine::number::SECCOMP as c_long {
-        online::confined();
+        confine();
     }
 }

@@ -25,6 +25,7 @@ use deadheat_core::access::{Access, Mode, Via};
 use deadheat_core::event::{BlockKind, Op, SyncKind};
 use deadheat_core::wire::descriptor::{CELL, SPAN};
 
+use super::confine;
 use crate::cold::{byhand, start};
 use crate::hot::{log, thread};
 use crate::sys;
@@ -53,6 +54,10 @@ fn object_of(file: c_int, way: Way) -> Option<u64> {
     const FIFO: u32 = 0o010_000;
     const SOCK: u32 = 0o140_000;
     const NO_KIND: u32 = 0;
+    if confine::is_confined() {
+        // What it is cannot be asked any more, so all are one.
+        return Some(object(SOCKET, 0));
+    }
     let status = sys::status(file).ok()?;
     match status.mode & KIND {
         FIFO => Some(object(PIPE, status.device << 32 ^ status.inode)),
@@ -124,7 +129,8 @@ pub(super) fn replaced(pc: usize, file: c_int) {
 /// A descriptor is about to be closed: the other side of a pipe or socket may see its end.
 pub(super) fn closing(pc: usize, file: c_int) {
     // A child of `vfork` closes its own descriptors, and does so in its parent's memory.
-    if !start::recording() || sys::status(file).is_err() || !byhand::is_ours() {
+    let open = confine::is_confined() || sys::status(file).is_ok();
+    if !start::recording() || !open || !byhand::is_ours() {
         return;
     }
     release(pc, file, || {});
