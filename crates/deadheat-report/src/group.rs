@@ -31,6 +31,15 @@ pub fn is_own(frame: &Frame) -> bool {
     }
 }
 
+/// Whether a frame is of the runtime, which lies under each thread of the program and around what it calls back. A
+/// function of the program's that the runtime calls may have a name like one of its own, but has a source.
+#[must_use]
+pub fn is_runtime(frame: &Frame) -> bool {
+    const STARTS: [&str; 4] = ["__tsan_", "dh_wrap_", "deadheat_runtime::", "<deadheat_runtime::"];
+    let name = frame.function.as_deref().unwrap_or("");
+    frame.file.is_none() && STARTS.iter().any(|start| name.starts_with(start))
+}
+
 /// What a race between two accesses is told apart from others by: a hash of 64 bits.
 ///
 /// Each side is written as `function NUL line within the function NUL operation`; the lesser

@@ -1,6 +1,6 @@
 //! The phrases of the text: what lies at an address, what an access does, what a stack is.
 
-use crate::group::{is_own, key_frame};
+use crate::group::{is_own, is_runtime, key_frame};
 use crate::model::{
     ASKED, Access, Frame, Location, Lock, LockMode, Operation, OrderHere, Race, Run, Step, Suggestion, Thread,
 };
@@ -343,10 +343,8 @@ pub(crate) fn visible(frames: &[Frame]) -> Vec<&Frame> {
 
 /// Whether a frame is deadheat's own, or of the start of a program or thread.
 fn is_machinery(frame: &Frame) -> bool {
-    const STARTS: [&str; 5] = ["__tsan_", "dh_wrap_", "deadheat_runtime::", "__libc_start_", "__clone"];
+    const STARTS: [&str; 2] = ["__libc_start_", "__clone"];
     const NAMES: [&str; 4] = ["_start", "start_thread", "clone", "clone3"];
-    frame
-        .function
-        .as_deref()
-        .is_some_and(|name| NAMES.contains(&name) || STARTS.iter().any(|start| name.starts_with(start)))
+    let name = frame.function.as_deref().unwrap_or("");
+    is_runtime(frame) || NAMES.contains(&name) || STARTS.iter().any(|start| name.starts_with(start))
 }

@@ -12,7 +12,7 @@ use deadheat_core::event::{BlockKind, LockMode as CoreLockMode};
 use deadheat_core::ids::{PlaceId, StackId, ThreadId};
 use deadheat_core::race::{Block, Race as CoreRace, RunOrder, Side};
 use deadheat_core::wire::descriptor;
-use deadheat_report::group::{is_own, key_frame, race_id, race_key};
+use deadheat_report::group::{is_own, is_runtime, key_frame, race_id, race_key};
 use deadheat_report::model::{
     Access, Frame, Hex, Location, Lock, LockMode, Operation, OrderHere, Race, Thread,
 };
@@ -242,7 +242,8 @@ impl<'a> Resolver<'a> {
             inlined: known.inlined,
             ..whole.clone()
         };
-        code.frames.iter().map(frame).collect()
+        // What the runtime is called is nothing that a suppression or an id may speak of.
+        code.frames.iter().map(frame).filter(|frame| !is_runtime(frame)).collect()
     }
 
     fn relative(&self, file: &str) -> String {

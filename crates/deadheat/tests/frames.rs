@@ -1,0 +1,74 @@
+//! Which frames reports, ids and suppressions are made of: those of the program, whatever is known of them, and never the
+//! runtime's.
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+use std::process::Output;
+
+use common::{deadheat, each_compiler, ok, output, said, with};
+use serde_json::Value;
+
+/// Two variables, each written by a function that a function calls.
+const PROGRAM: &str = "\
+#include <pthread.h>
+int one, two;
+__attribute__((noinline)) static void put_one(int value) { one = value; }
+__attribute__((noinline)) static void put_two(int value) { two = value; }
+__attribute__((noinline)) static void both(int value) { put_one(value); put_two(value); }
+static void *work(void *none) { both(2); return none; }
+int main(void) {
+  pthread_t thread;
+  pthread_create(&thread, 0, work, 0);
+  both(1);
+  return pthread_join(thread, 0);
+}
+";
+
+/// Builds `program` of a source, with these arguments more.
+fn build(compilers: (&str, &str), folder: &Path, source: &str, arguments: &[&str]) {
+    fs::write(folder.join("program.c"), source).expect("writable");
+    let always = ["cc", "-O1", "-pthread", "program.c", "-o", "program"];
+    ok(with(compilers).args(always).args(arguments), folder);
+}
+
+/// What `deadheat run` says of the program.
+fn run(folder: &Path, options: &[&str]) -> Output {
+    output(deadheat().arg("run").args(options).args(["--", "./program"]), folder)
+}
+
+/// The races that it tells of the program.
+fn races(folder: &Path) -> Vec<Value> {
+    let output = run(folder, &["--format", "json"]);
+    assert_eq!(output.status.code(), Some(66), "{}", said(&output));
+    let lines = String::from_utf8_lossy(&output.stdout).into_owned();
+    let lines = lines.lines().map(|line| serde_json::from_str::<Value>(line).expect("a line of JSON"));
+    lines.filter(|line| line["type"] == "race").collect()
+}
+
+#[test]
+fn frames_of_the_runtime_are_told_nowhere_and_suppress_nothing() {
+    each_compiler("runtime-frames", |compilers, folder| {
+        build(compilers, folder, PROGRAM, &["-g"]);
+        let races = races(folder);
+        assert_eq!(races.len(), 2, "{races:?}");
+        for access in races.iter().flat_map(|race| race["accesses"].as_array().into_iter().flatten()) {
+            let outermost = access["frames"].as_array().and_then(|frames| frames.last()).expect("a stack");
+            let start = if access["thread"] == "main" { "main" } else { "work" };
+            assert_eq!(outermost["function"], start, "{access}");
+        }
+        for (line, code) in [
+            ("race:threads", 66),
+            ("race:run_child", 66),
+            ("race:cold", 66),
+            ("race:deadheat", 66),
+            ("race:^both$", 0),
+            ("race:^work$", 0),
+        ] {
+            fs::write(folder.join("list"), line).expect("writable");
+            let output = run(folder, &["--suppressions", "list"]);
+            assert_eq!(output.status.code(), Some(code), "{line}: {}", said(&output));
+        }
+    });
+}
