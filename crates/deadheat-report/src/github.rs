@@ -30,7 +30,8 @@ pub fn annotations(reports: &[Report], style: &Style<'_>, out: &mut dyn Write) -
         let folder = &report.run.folder;
         for race in &report.races {
             let title = format!("{}: data race on {}", race.grade.shown(), text::on_what(race));
-            let frame = race.accesses.iter().find_map(|access| key_frame(&access.frames));
+            let mut frames = race.accesses.iter().filter_map(|access| key_frame(&access.frames));
+            let frame = frames.find(|frame| frame.file.is_some() && frame.line.is_some());
             let place = properties(frame, &title, folder, style);
             line(race.grade, format!("{place}::{}", data(&message(race))), out)?;
         }

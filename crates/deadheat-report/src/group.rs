@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::{Access, Finding, Frame, Grade, Race};
 
-/// The frame that an access is known by: the innermost one in the program's own sources, or the
+/// The frame that an access is known by: the innermost one of the program's own, or the
 /// innermost of all if every one of them is in a library. An access inlined from a standard
 /// container is thus known by the line that uses the container, at every level of optimisation.
 #[must_use]
@@ -16,19 +16,41 @@ pub fn key_frame(frames: &[Frame]) -> Option<&Frame> {
     frames.iter().find(|frame| is_own(frame)).or_else(|| frames.first())
 }
 
-/// Whether a frame is in sources that are not the system's: those of the C and C++ libraries and
-/// of Rust's standard library are.
+/// Whether a frame is the program's own: of sources that are not the system's, which those of the C and C++ libraries and
+/// of Rust's standard library are. One whose source is not known is, unless it is of the runtime, of a library that is not
+/// instrumented, or of the C++ library by its name.
 #[must_use]
 pub fn is_own(frame: &Frame) -> bool {
     const STARTS: [&str; 4] = ["/usr/include/", "/usr/lib/", "/usr/local/include/", "/rustc/"];
     const PARTS: [&str; 2] = ["/include/c++/", "/rustlib/src/rust/library/"];
     match &frame.file {
         Some(file) => {
-            !STARTS.iter().any(|start| file.starts_with(start))
+            !frame.library
+                && !STARTS.iter().any(|start| file.starts_with(start))
                 && !PARTS.iter().any(|part| file.contains(part))
         }
-        None => false,
+        None => {
+            let name = frame.function.as_deref().unwrap_or("");
+            frame.module.is_some() && !frame.library && !is_runtime(frame) && !is_standard(name)
+        }
     }
+}
+
+/// Whether a function is of the C++ library by its demangled name: its instances of templates are in every module.
+fn is_standard(function: &str) -> bool {
+    const STARTS: [&str; 3] = ["std::", "__gnu_cxx::", "__cxxabiv1::"];
+    // What an instance returns stands before its name, and both may have arguments with blanks.
+    let (mut depth, mut begin) = (0_usize, 0);
+    for (at, c) in function.char_indices() {
+        match c {
+            '(' if depth == 0 && !function[at..].starts_with("(anonymous namespace)") => break,
+            '<' | '(' => depth += 1,
+            '>' | ')' => depth = depth.saturating_sub(1),
+            ' ' if depth == 0 => begin = at + 1,
+            _ => {}
+        }
+    }
+    STARTS.iter().any(|start| function[begin..].starts_with(start))
 }
 
 /// Whether a frame is of the runtime, which lies under each thread of the program and around what it calls back. A
@@ -208,5 +230,27 @@ impl Groups {
         let mut rows = self.rows;
         rows.sort_by_key(|race| std::cmp::Reverse(race.grade));
         rows
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_standard;
+
+    #[test]
+    fn functions_of_the_library_are_known_by_their_names() {
+        for (name, standard) in [
+            ("std::vector<int, std::allocator<int> >::push_back(int&&)", true),
+            ("void std::sort<int*>(int*, int*)", true),
+            ("std::map<int, long>::size() const", true),
+            ("__gnu_cxx::__exchange_and_add(int volatile*, int)", true),
+            ("std::vector<int, std::allocator<int> > filled<int>(int)", false),
+            ("put(std::string)", false),
+            ("(anonymous namespace)::put(int)", false),
+            ("stdio", false),
+            ("", false),
+        ] {
+            assert_eq!(is_standard(name), standard, "{name}");
+        }
     }
 }

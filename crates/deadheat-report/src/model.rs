@@ -320,6 +320,9 @@ pub struct Frame {
     /// Whether the function was inlined into the next frame's.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub inlined: bool,
+    /// Whether it is of a library that is not instrumented: the system's, or one of which no source is known.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub library: bool,
 }
 
 /// A lock that was held.

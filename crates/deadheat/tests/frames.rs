@@ -72,3 +72,53 @@ fn frames_of_the_runtime_are_told_nowhere_and_suppress_nothing() {
         }
     });
 }
+
+/// A library of which nothing is known but its functions, called twice in one line.
+const LIBRARY: &str = "\
+int one, two;
+void put_one(int value) { one = value; }
+void put_two(int value) { two = value; }
+";
+const USER: &str = "\
+#include <pthread.h>
+void put_one(int), put_two(int);
+static void *work(void *none) { put_one(2); put_two(2); return none; }
+int main(void) {
+  pthread_t thread;
+  pthread_create(&thread, 0, work, 0);
+  put_one(1), put_two(1);
+  return pthread_join(thread, 0);
+}
+";
+
+/// Whether each variable has a race of its own, and none is told by a place of the C library.
+fn check_two(folder: &Path, library: &str) {
+    let races = races(folder);
+    let ids: Vec<_> = races.iter().filter_map(|race| race["id"].as_str()).collect();
+    assert!(ids.len() == 2 && ids[0] != ids[1], "{races:?}");
+    for race in &races {
+        assert_eq!(race["count"], 1, "{race}");
+        for access in race["accesses"].as_array().into_iter().flatten() {
+            assert_eq!(access["frames"][0]["module"], library, "{access}");
+        }
+    }
+    for format in ["text", "github", "markdown", "tsan"] {
+        let told = said(&run(folder, &["--format", format]));
+        assert!(!told.contains("libc") && told.contains(&format!("{library}+0x")), "{format}: {told}");
+    }
+}
+
+#[test]
+fn without_debug_information_each_race_is_told_where_it_is() {
+    each_compiler("stripped", |compilers, folder| {
+        build(compilers, folder, PROGRAM, &["-s"]);
+        check_two(folder, "program");
+    });
+    each_compiler("bare-library", |compilers, folder| {
+        fs::write(folder.join("library.c"), LIBRARY).expect("writable");
+        let arguments = ["cc", "-g0", "-O1", "-fPIC", "-shared", "library.c", "-o", "libput.so"];
+        ok(with(compilers).args(arguments), folder);
+        build(compilers, folder, USER, &["-g", "-L.", "-lput", "-Wl,-rpath,$ORIGIN"]);
+        check_two(folder, "libput.so");
+    });
+}

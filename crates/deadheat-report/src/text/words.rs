@@ -344,7 +344,7 @@ pub(crate) fn visible(frames: &[Frame]) -> Vec<&Frame> {
 /// Whether a frame is deadheat's own, or of the start of a program or thread.
 fn is_machinery(frame: &Frame) -> bool {
     const STARTS: [&str; 2] = ["__libc_start_", "__clone"];
-    const NAMES: [&str; 4] = ["_start", "start_thread", "clone", "clone3"];
+    const NAMES: [&str; 5] = ["_start", "start_thread", "clone", "clone3", "execute_native_thread_routine"];
     let name = frame.function.as_deref().unwrap_or("");
     is_runtime(frame) || NAMES.contains(&name) || STARTS.iter().any(|start| name.starts_with(start))
 }

@@ -21,6 +21,7 @@ use deadheat_trace::Tables;
 use deadheat_trace::tables::{ModuleId, Place};
 
 use super::collect::{Held, Kept};
+use super::is_instrumented;
 use super::owner::Owners;
 
 /// How many frames of a stack are told; a recursion has more.
@@ -33,6 +34,8 @@ pub(crate) struct Resolver<'a> {
     symbolizer: Symbolizer,
     modules: Vec<ModuleKey>,
     frames: HashMap<PlaceId, Rc<[Frame]>>,
+    /// Which modules are instrumented, as far as that was asked.
+    instrumented: HashMap<ModuleId, bool>,
     owners: Owners,
 }
 
@@ -46,7 +49,8 @@ impl<'a> Resolver<'a> {
     pub(crate) fn with(mut symbolizer: Symbolizer, tables: &'a Tables, folder: &'a Path) -> Self {
         let keys = tables.modules.iter();
         let modules = keys.map(|(_, row)| symbolizer.module(Path::new(&row.path), &row.build_id)).collect();
-        Resolver { tables, folder, symbolizer, modules, frames: HashMap::new(), owners: Owners::default() }
+        let (frames, instrumented) = (HashMap::new(), HashMap::new());
+        Resolver { tables, folder, symbolizer, modules, frames, instrumented, owners: Owners::default() }
     }
 
     /// Takes what owners of stacks did, to name their variables by.
@@ -230,8 +234,10 @@ impl<'a> Resolver<'a> {
         let symbol_offset = code.symbol.as_ref().map(|(_, offset)| Hex(*offset));
         let whole = Frame { module: Some(name), offset: Some(Hex(offset)), ..Frame::default() };
         if code.frames.is_empty() {
-            return vec![whole];
+            return vec![Frame { library: self.is_library(module, None), ..whole }];
         }
+        let file = code.frames.first().and_then(|known| known.file.as_deref());
+        let whole = Frame { library: self.is_library(module, file), ..whole };
         let frame = |known: &deadheat_symbol::Frame| Frame {
             function: known.function.clone(),
             file: known.file.as_deref().map(|file| self.relative(file)),
@@ -244,6 +250,20 @@ impl<'a> Resolver<'a> {
         };
         // What the runtime is called is nothing that a suppression or an id may speak of.
         code.frames.iter().map(frame).filter(|frame| !is_runtime(frame)).collect()
+    }
+
+    /// Whether a module is a library that is not instrumented: the system's, or one of which no source is known. What it has
+    /// a source in elsewhere may be the program's, built in another way.
+    fn is_library(&mut self, module: ModuleId, file: Option<&str>) -> bool {
+        let Some(row) = self.tables.modules.get(module) else { return false };
+        let path = row.path.strip_prefix("/usr").unwrap_or(&row.path);
+        let is_system = ["/lib/", "/lib32/", "/lib64/"].iter().any(|folder| path.starts_with(folder));
+        // The first is the program itself.
+        if module == ModuleId(0) || (file.is_some() && !is_system) {
+            return false;
+        }
+        let instrumented = self.instrumented.entry(module);
+        !*instrumented.or_insert_with(|| is_instrumented(Path::new(&row.path)))
     }
 
     fn relative(&self, file: &str) -> String {
