@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 use std::path::Path;
 
+use crate::control::shown;
 use crate::model::{Report, Run};
 use crate::source::Sources;
 use crate::{github, html, json, junit, sarif, text, tsan};
@@ -31,13 +32,13 @@ pub struct Format {
     pub write: fn(&[Report], &Style<'_>, &mut dyn Write) -> io::Result<()>,
 }
 
-/// All formats.
+/// All formats. Those whose form has no escapes of its own are given the reports without control characters.
 pub static FORMATS: &[Format] = &[
     Format {
         name: "text",
         about: "for people: both places in their source, stacks, threads, locks",
         for_people: true,
-        write: text::write,
+        write: |reports, style, out| text::write(&shown(reports)?, style, out),
     },
     Format {
         name: "json",
@@ -49,13 +50,13 @@ pub static FORMATS: &[Format] = &[
         name: "html",
         about: "one page, nothing beside it: sources side by side, how the threads met",
         for_people: false,
-        write: html::write,
+        write: |reports, style, out| html::write(&shown(reports)?, style, out),
     },
     Format {
         name: "tsan",
         about: "in ThreadSanitizer's shape, for tools that look for it",
         for_people: true,
-        write: tsan::write,
+        write: |reports, style, out| tsan::write(&shown(reports)?, style, out),
     },
     Format {
         name: "sarif",
@@ -73,13 +74,13 @@ pub static FORMATS: &[Format] = &[
         name: "github",
         about: "annotations of lines in a GitHub job's log",
         for_people: false,
-        write: github::annotations,
+        write: |reports, style, out| github::annotations(&shown(reports)?, style, out),
     },
     Format {
         name: "markdown",
         about: "a page in Markdown, such as a GitHub job's summary",
         for_people: false,
-        write: github::markdown,
+        write: |reports, style, out| github::markdown(&shown(reports)?, style, out),
     },
 ];
 

@@ -10,6 +10,7 @@
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
+mod control;
 pub mod format;
 pub mod github;
 pub mod group;

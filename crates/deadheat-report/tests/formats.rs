@@ -3,7 +3,8 @@
 mod common;
 
 use common::{race, report, sources, written};
-use deadheat_report::format::named;
+use deadheat_report::format::{FORMATS, named};
+use deadheat_report::json;
 use deadheat_report::model::{Finding, Grade, Location, Operation, Report, Thread, USE_AFTER_FREE};
 use expect_test::{ExpectFile, expect_file};
 use serde_json::{Value, json};
@@ -177,4 +178,49 @@ fn one_page() {
     let page = told("html", &[full(), full()]);
     assert_eq!(page.matches("<html").count(), 1);
     assert!(page.contains("id=\"dh-00000000\"") && page.contains("id=\"dh-00000000-1\""));
+}
+
+/// A report in which a thread, a function, a file, a variable and the program have this name.
+fn with_name(name: &str) -> Report {
+    let mut of = full();
+    name.clone_into(&mut of.run.program);
+    let race = &mut of.races[0];
+    for access in &mut race.accesses {
+        name.clone_into(&mut access.thread_name);
+        access.frames[0].function = Some(name.to_owned());
+        access.frames[0].file = Some(name.to_owned());
+    }
+    name.clone_into(&mut race.threads[0].name);
+    race.location = Location::Named { name: name.to_owned() };
+    of.findings[0].message = format!("at {name}");
+    of
+}
+
+/// What a program names cannot speak to a terminal, nor break a line, in any form.
+#[test]
+fn control_characters_of_names_are_shown_and_not_written() {
+    const RAW: &str = "a\n::error::\r\u{1b}[31m\u{1}\u{9b}\u{e9}";
+    const SHOWN: &str = "a\\n::error::\\r\\x1b[31m\\x01\\x9b\u{e9}";
+    for format in FORMATS {
+        let text = told(format.name, &[with_name(RAW)]);
+        let odd = text.chars().find(|c| c.is_control() && !"\n\t".contains(*c));
+        match format.name {
+            "json" => {
+                assert_eq!(json::read("kept", text.as_bytes()).expect("it is read again"), [with_name(RAW)]);
+            }
+            "sarif" => assert!(serde_json::from_str::<Value>(&text).is_ok(), "{text}"),
+            "junit" => {}
+            name => {
+                assert_eq!(odd, None, "{name}: {text}");
+                let shown = if name == "github" { "a\\n%3A%3Aerror" } else { SHOWN };
+                assert!(text.contains(shown), "{name}: {text}");
+                let plain = told(name, &[with_name("plain")]);
+                assert_eq!(text.lines().count(), plain.lines().count(), "{name}: {text}\n{plain}");
+            }
+        }
+    }
+    // A line of source, too, is what it is, and no markup.
+    let source = common::Fixed::of("src/cache.cpp", "\n\n\n\n\tsize_ = 0; // \u{1b}[31m\n\n\n\n\n");
+    let page = written(named("html").expect("a format"), &[full()], &source);
+    assert!(page.contains("\tsize_ = 0; // \\x1b[31m"), "{page}");
 }

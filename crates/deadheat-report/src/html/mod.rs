@@ -5,6 +5,7 @@
 
 use std::io::{self, Write};
 
+use crate::control;
 use crate::format::Style;
 use crate::group::key_frame;
 use crate::model::{Access, Finding, Frame, Location, Race, Report};
@@ -172,7 +173,8 @@ fn excerpt(text: &str, line: usize, out: &mut dyn Write) -> io::Result<()> {
     let first = line.saturating_sub(AROUND).max(1);
     write!(out, "<pre>")?;
     for (number, text) in (1..).zip(text.lines()).skip(first - 1).take(line + AROUND - first + 1) {
-        let text = format!("<i>{number:>5}</i> {}", escaped(text));
+        let text = text.split('\t').map(control::escaped).collect::<Vec<_>>().join("\t");
+        let text = format!("<i>{number:>5}</i> {}", escaped(&text));
         if number == line { writeln!(out, "<mark>{text}</mark>")? } else { writeln!(out, "{text}")? }
     }
     writeln!(out, "</pre>")

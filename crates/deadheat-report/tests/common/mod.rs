@@ -13,6 +13,13 @@ use deadheat_report::source::Sources;
 
 pub(crate) struct Fixed(HashMap<&'static str, &'static str>);
 
+impl Fixed {
+    /// One file.
+    pub(crate) fn of(file: &'static str, text: &'static str) -> Fixed {
+        Fixed(HashMap::from([(file, text)]))
+    }
+}
+
 impl Sources for Fixed {
     fn text(&self, file: &str) -> Option<String> {
         self.0.get(file).map(|text| (*text).to_owned())
