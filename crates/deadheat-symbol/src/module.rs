@@ -135,6 +135,13 @@ impl Module {
         }
     }
 
+    /// Whether a function of this very name is among the symbols.
+    pub(crate) fn defines(&mut self, name: &str) -> bool {
+        let mut found = Vec::new();
+        self.table().functions(|symbol| symbol == name, &mut found);
+        !found.is_empty()
+    }
+
     /// The calls that the functions of a name make.
     pub(crate) fn calls(&mut self, name: &str) -> Result<Vec<CallSite>, NoCode> {
         if self.image.object().architecture() != Architecture::X86_64 {

@@ -191,6 +191,11 @@ impl Symbolizer {
         self.opened(module)?.function(name)
     }
 
+    /// Whether the module's symbols tell of a function of this very name that is the module's own.
+    pub fn defines(&mut self, module: ModuleKey, name: &str) -> bool {
+        self.open(module).is_some_and(|open| open.defines(name))
+    }
+
     /// The calls that the functions of a name make, told from the machine code, for x86-64.
     ///
     /// # Errors

@@ -122,3 +122,30 @@ fn without_debug_information_each_race_is_told_where_it_is() {
         check_two(folder, "libput.so");
     });
 }
+
+/// Suppressions for programs that are started by hand do not hold under `deadheat run`, which says so.
+#[test]
+fn suppressions_that_do_not_hold_are_named() {
+    const ENVIRONMENT: &str = "deadheat: warning: the `suppressions` of TSAN_OPTIONS hold only where";
+    const OWN: &str = "deadheat: the program's __tsan_default_suppressions() holds only where";
+    each_compiler("unheeded", |compilers, folder| {
+        fs::write(folder.join("list"), "race:both\n").expect("writable");
+        let own = "const char *__tsan_default_suppressions(void) { return \"race:both\"; }\n";
+        for (source, environment, options, code, told) in [
+            (PROGRAM.to_owned(), "", &[][..], 66, [false, false]),
+            (PROGRAM.to_owned(), "suppressions=list", &[], 66, [true, false]),
+            (format!("{PROGRAM}{own}"), "", &[], 66, [false, true]),
+            (format!("{PROGRAM}{own}"), "", &["--recorded"], 66, [false, true]),
+            (format!("{PROGRAM}{own}"), "", &["--suppressions", "list"], 0, [false, false]),
+        ] {
+            build(compilers, folder, &source, &["-g"]);
+            let mut command = deadheat();
+            command.env("TSAN_OPTIONS", environment).arg("run").args(options).args(["--", "./program"]);
+            let output = output(&mut command, folder);
+            let text = said(&output);
+            assert_eq!(output.status.code(), Some(code), "{text}");
+            let found = [ENVIRONMENT, OWN].map(|line| text.matches(line).count());
+            assert_eq!(found, told.map(usize::from), "{text}");
+        }
+    });
+}

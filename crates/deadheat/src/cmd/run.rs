@@ -1,6 +1,9 @@
 //! `deadheat run`: runs a program and tells its races.
 
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
+
+use deadheat_core::options;
 
 use crate::args::Common;
 use crate::cmd::record::{self, Program};
@@ -38,6 +41,7 @@ pub(crate) fn run(args: &Args, common: &Common) -> Result<Exit, Failure> {
              `deadheat run --recorded {option} -- PROG` records it and judges the recording"
         )));
     }
+    warn_of_suppressions();
     let scratch = if trace.is_none() { Some(Scratch::make()?) } else { None };
     let path = trace.clone().or_else(|| Some(scratch.as_ref()?.path().join("trace"))).unwrap_or_default();
     let (end, traces) = if *recorded {
@@ -52,4 +56,17 @@ pub(crate) fn run(args: &Args, common: &Common) -> Result<Exit, Failure> {
         return Ok(Exit::Races);
     }
     Ok(end.exit())
+}
+
+/// Says that suppressions which the environment names for programs that are started by hand do not hold here.
+fn warn_of_suppressions() {
+    for name in options::VARIABLES {
+        let text = std::env::var_os(name).unwrap_or_default();
+        if options::value(&[text.as_bytes()], "suppressions").is_some_and(|value| !value.is_empty()) {
+            anstream::eprintln!(
+                "deadheat: warning: the `suppressions` of {name} hold only where a program is started by hand; here \
+                 --suppressions FILE suppresses"
+            );
+        }
+    }
 }

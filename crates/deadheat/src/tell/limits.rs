@@ -1,6 +1,7 @@
-//! What an analysis did not look at, or could not decide: notes of a report.
+//! What an analysis did not look at, or could not decide, and what was not heeded: notes of a report.
 
 use super::Judged;
+use super::resolve::Resolver;
 
 /// What an analysis could not tell for want of memory.
 pub(super) fn forgotten(judged: &Judged<'_>) -> Option<String> {
@@ -32,4 +33,14 @@ pub(super) fn unwitnessed(judged: &Judged<'_>) -> Option<String> {
     let (name, races) = (judged.analysis.name, judged.found.unwitnessed());
     (races > 0)
         .then(|| format!("{name} has witnesses that are too long to be kept: {races} races are told without"))
+}
+
+/// Suppressions that the program brings along: they are in no trace.
+pub(super) fn unheeded(resolver: &mut Resolver<'_>) -> Option<String> {
+    const OWN: &str = "__tsan_default_suppressions";
+    resolver.has_function(OWN).then(|| {
+        format!(
+            "the program's {OWN}() holds only where it is started by hand; here --suppressions FILE suppresses"
+        )
+    })
 }

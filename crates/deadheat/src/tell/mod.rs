@@ -544,13 +544,7 @@ fn resolve(
         race.witness = kept.and_then(|(race, seen)| witnesses.tell(race, seen, &mut resolver));
     });
     let races = groups.into_races();
-    let found = judged.iter().flat_map(|judged| judged.found.findings());
-    let mut findings: Vec<Finding> = found.map(|kept| resolver.finding(kept)).collect();
-    findings.retain(|finding| {
-        (judging.suspected || finding.grade != Some(Grade::Suspected))
-            && ![&finding.kind, &finding.sort].iter().any(|name| judging.unwanted.contains(&name.as_str()))
-    });
-    let findings = join_findings(findings);
+    let findings = findings(judged, judging, &mut resolver);
     let before = findings.len();
     let findings: Vec<_> =
         findings.into_iter().filter(|finding| !suppressions.take_finding(finding)).collect();
@@ -564,6 +558,10 @@ fn resolve(
     summary.notes = summary.ill_formed.iter().map(IllFormed::warning).collect();
     summary.notes.extend(notes(trace, &run));
     summary.notes.extend(found::note(&run, &races));
+    // Who was started by hand brought them along; what is told then is suspected, too.
+    if !judging.suspected && !(races.is_empty() && findings.is_empty()) {
+        summary.notes.extend(limits::unheeded(&mut resolver));
+    }
     summary.notes.extend(
         judged
             .iter()
@@ -572,6 +570,17 @@ fn resolve(
     );
     summary.notes.extend(resolver.take_warnings());
     Report { run, races, findings, summary }
+}
+
+/// What is wrong and no race, as far as it is wanted.
+fn findings(judged: &[Judged<'_>], judging: &Judging, resolver: &mut Resolver<'_>) -> Vec<Finding> {
+    let found = judged.iter().flat_map(|judged| judged.found.findings());
+    let mut findings: Vec<Finding> = found.map(|kept| resolver.finding(kept)).collect();
+    findings.retain(|finding| {
+        (judging.suspected || finding.grade != Some(Grade::Suspected))
+            && ![&finding.kind, &finding.sort].iter().any(|name| judging.unwanted.contains(&name.as_str()))
+    });
+    join_findings(findings)
 }
 
 /// The run that a trace tells of, judged by the analyses `by`.

@@ -68,6 +68,11 @@ impl<'a> Resolver<'a> {
         self.symbolizer.take_warnings()
     }
 
+    /// Whether the program has a function of this name, as far as its symbols tell.
+    pub(super) fn has_function(&mut self, name: &str) -> bool {
+        self.modules.first().is_some_and(|&program| self.symbolizer.defines(program, name))
+    }
+
     /// The id of a race, without resolving more than it needs.
     pub(crate) fn id(&mut self, race: &CoreRace) -> String {
         let [one, other] = self.sides(race);
