@@ -40,7 +40,8 @@ pub fn write(reports: &[Report], style: &Style<'_>, out: &mut dyn Write) -> io::
         suite.set_system_out(report.summary.notes.join("\n"));
         document.add_test_suite(suite);
     }
-    document.serialize(&mut *out).map_err(io::Error::other)
+    // As a text first: what is wrong with the stream is told as the stream tells it.
+    out.write_all(document.to_string().map_err(io::Error::other)?.as_bytes())
 }
 
 fn failed(name: &str, (kind, message): (&str, &str), text: &str) -> TestCase {

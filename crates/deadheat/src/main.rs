@@ -13,6 +13,7 @@ mod exit;
 mod hunt;
 mod launchers;
 mod order;
+mod say;
 mod tell;
 mod traces;
 mod verify;
@@ -24,7 +25,8 @@ use clap::Parser;
 use clap::error::ErrorKind;
 
 use args::Cli;
-use exit::{Exit, Failure};
+use exit::{Context, Exit, Failure};
+use say::say;
 
 fn main() -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().collect();
@@ -35,7 +37,7 @@ fn main() -> ExitCode {
     match end {
         Ok(exit) => exit.into(),
         Err(failure) => {
-            anstream::eprintln!("deadheat: {failure}");
+            say!("deadheat: {failure}");
             failure.exit.into()
         }
     }
@@ -50,10 +52,12 @@ fn parse_and_run(arguments: Vec<OsString>) -> Result<Exit, Failure> {
         Err(error) => {
             // Help and version are answers, not errors; clap knows to which stream they go.
             let answer = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
-            match error.print() {
-                Ok(()) if answer => Ok(Exit::SUCCESS),
-                Ok(()) | Err(_) => Ok(Exit::Usage),
+            let printed = error.print();
+            if !answer {
+                return Ok(Exit::Usage);
             }
+            say::heard(printed).context(|| "cannot write standard output".to_owned())?;
+            Ok(Exit::SUCCESS)
         }
     }
 }

@@ -11,6 +11,7 @@ use deadheat_report::format::named;
 
 use crate::args::Common;
 use crate::exit::{Exit, Failure};
+use crate::say::say;
 use crate::tell::{self, LeaveOut, Telling};
 
 /// What the runtime hands over.
@@ -37,7 +38,7 @@ pub(crate) fn run(args: &Args, common: &Common) -> Result<Exit, Failure> {
     let format = if named(&format).is_some() {
         &*format
     } else {
-        anstream::eprintln!("deadheat: warning: there is no format `{format}`; this is `text`");
+        say!("deadheat: warning: there is no format `{format}`; this is `text`");
         "text"
     };
     let output = path("log_path").filter(|path| path.as_os_str() != "stderr").and_then(|path| {
@@ -72,7 +73,7 @@ fn readable(path: &Path, process: u32) -> Option<PathBuf> {
         Err(_) if fs::read(&beside).is_ok() => return Some(beside),
         Err(fault) => fault,
     };
-    anstream::eprintln!("deadheat: warning: cannot read the suppressions {}: {fault}", path.display());
+    say!("deadheat: warning: cannot read the suppressions {}: {fault}", path.display());
     None
 }
 
@@ -87,9 +88,6 @@ fn writable(path: PathBuf) -> Option<PathBuf> {
         Err(fault) => Err(fault),
     };
     let Err(fault) = tried else { return Some(path) };
-    anstream::eprintln!(
-        "deadheat: warning: cannot write {}: {fault}; this is standard error",
-        path.display()
-    );
+    say!("deadheat: warning: cannot write {}: {fault}; this is standard error", path.display());
     None
 }

@@ -1,14 +1,14 @@
 //! `deadheat csp`: checks models that are written in CSP_M.
 
 use std::fmt::Write as _;
-use std::io::{self, Write as _};
 use std::path::PathBuf;
 
 use deadheat_csp::cspm::{self, Assertion, Model};
 use deadheat_csp::{Action, Counterexample, Events, Limits, Outcome, Seen, Stage, Verdict, traces};
 
 use crate::args::Common;
-use crate::exit::{Context, Exit, Failure};
+use crate::exit::{Exit, Failure};
+use crate::say::{self, say};
 
 /// What to do with a model.
 #[derive(clap::Args)]
@@ -52,7 +52,7 @@ fn check(args: &Check, common: &Common) -> Result<Exit, Failure> {
     let Model { mut terms, assertions } =
         cspm::read(&text).and_then(|script| cspm::model(&script)).map_err(wrong)?;
     if assertions.is_empty() && !common.quiet {
-        anstream::eprintln!("deadheat: {name} asserts nothing");
+        say!("deadheat: {name} asserts nothing");
     }
     let limits = Limits { memory: args.memory as usize * (1 << 20), jobs: args.jobs.into() };
     let (mut failed, mut undecided) = (false, false);
@@ -63,7 +63,7 @@ fn check(args: &Check, common: &Common) -> Result<Exit, Failure> {
         failed |= matches!(outcome.verdict, Verdict::Fails(_));
         undecided |= matches!(outcome.verdict, Verdict::OutOfMemory { .. });
         let told = tell(assertion, &outcome, &terms.events, common);
-        io::stdout().write_all(told.as_bytes()).context(|| "standard output".to_owned())?;
+        say::answer(told.as_bytes())?;
     }
     match (failed, undecided) {
         (true, _) => Ok(Exit::Program(1)),

@@ -6,6 +6,7 @@ use crate::args::Common;
 use crate::cmd::{hunt, replay};
 use crate::compiler::{self, Language};
 use crate::exit::{Context, Exit, Failure};
+use crate::say::say;
 use crate::traces::Scratch;
 
 /// How to tell the demonstration's race.
@@ -30,7 +31,7 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<Exit, Failure> {
     let folder = args.keep.as_deref().unwrap_or(scratch.path());
     build(folder)?;
     if !common.quiet {
-        anstream::eprintln!("deadheat: built cache.c with {}", compiler::shown(Language::C)?);
+        say!("deadheat: built cache.c with {}", compiler::shown(Language::C)?);
     }
     // Sources are shown relative to the present folder.
     std::env::set_current_dir(folder).context(|| format!("cannot enter {}", folder.display()))?;

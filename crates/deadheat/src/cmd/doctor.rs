@@ -3,7 +3,6 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use anstream::eprintln;
 use nix::sys::personality::{self, Persona};
 use nix::sys::resource::{RLIM_INFINITY, Resource, getrlimit};
 
@@ -13,6 +12,7 @@ use crate::cmd::demo;
 use crate::compiler::real::{Identity, Real};
 use crate::compiler::{self, Language};
 use crate::exit::{Exit, Failure};
+use crate::say::say;
 use crate::traces::Scratch;
 
 /// `doctor` takes only the common options.
@@ -44,11 +44,11 @@ pub(crate) fn run(_: &Args, common: &Common) -> Result<Exit, Failure> {
     let mut failed = false;
     let mut tell = |name: &str, verdict: Verdict| match verdict {
         Good(found) if common.quiet => drop(found),
-        Good(found) => eprintln!("ok    {name}: {found}"),
-        Weak(found, advice) => eprintln!("note  {name}: {found}\n      {advice}"),
+        Good(found) => say!("ok    {name}: {found}"),
+        Weak(found, advice) => say!("note  {name}: {found}\n      {advice}"),
         Bad(found, advice) => {
             failed = true;
-            eprintln!("FAIL  {name}: {found}\n      {advice}");
+            say!("FAIL  {name}: {found}\n      {advice}");
         }
     };
     tell("cache folder", cache_folder());

@@ -9,6 +9,7 @@ use crate::compiler::real::Real;
 use crate::compiler::{self, Language};
 use crate::exit::{Exit, Failure};
 use crate::launchers::Launchers;
+use crate::say::say;
 use crate::traces::Scratch;
 
 /// What to build, and how.
@@ -32,7 +33,7 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<Exit, Failure> {
     environment.push((compiler::MARK.into(), mark.clone().into_os_string()));
     let end = child::run(&Launch::plain(&args.command, environment))?;
     if end == End::Exited(0) && !mark.exists() && !common.quiet {
-        anstream::eprintln!(
+        say!(
             "deadheat: nothing was compiled through deadheat: either all was up to date (clean it and build \
              again), or the build calls its compiler by a path of its own (give it the one in $CC)"
         );

@@ -29,6 +29,7 @@ use crate::hunt::targets::{self, Part, Target};
 use crate::hunt::told;
 use crate::hunt::warden::Warden;
 use crate::order::{self, Order};
+use crate::say::say;
 use crate::tell::{self, Choosing, Output};
 use crate::traces;
 
@@ -294,7 +295,7 @@ fn begin(args: &Args, warden: &Warden, common: &Common) -> Result<Begun, Failure
     let mut trace = Trace::open(folder.trace()).map_err(|error| Failure::input(error.to_string()))?;
     let (nominated, symbolizer, broken) = nominated(&mut trace, &settings);
     if let Some(broken) = broken {
-        anstream::eprintln!("deadheat: {broken}; hunting what was read before that");
+        say!("deadheat: {broken}; hunting what was read before that");
     }
     let targets = chosen(args, &settings, &nominated, &trace)?;
     targets::write_file(&targets, &folder.targets())?;
@@ -394,7 +395,7 @@ fn watch(
         ));
     }
     if end == End::TimedOut && !common.quiet {
-        anstream::eprintln!("deadheat: {name} ran past its time and was ended; hunting what it did by then");
+        say!("deadheat: {name} ran past its time and was ended; hunting what it did by then");
     }
     if !folder.trace().is_file() {
         return Err(Failure::missing(format!(
@@ -490,7 +491,7 @@ fn resume(path: &Path, args: &Args, common: &Common) -> Result<Begun, Failure> {
         )));
     }
     if torn && !common.quiet {
-        anstream::eprintln!("deadheat: the last line of runs.jsonl was not finished; that run is left out");
+        say!("deadheat: the last line of runs.jsonl was not finished; that run is left out");
     }
     // Written anew: further ones follow a whole line.
     let targets = targets::read(&folder.targets(), true)?;

@@ -11,6 +11,7 @@ use crate::hunt::folder::{Folder, Settings};
 use crate::hunt::log::{self, Line, Log};
 use crate::hunt::targets::{self, Target, file_name};
 use crate::hunt::told;
+use crate::say::say;
 
 /// What to join.
 #[derive(clap::Args)]
@@ -77,7 +78,7 @@ fn read(path: &Path, common: &Common) -> Result<Part, Failure> {
     }
     if torn && !common.quiet {
         let name = folder.runs();
-        anstream::eprintln!("deadheat: the last line of {} was not finished; it is left out", name.display());
+        say!("deadheat: the last line of {} was not finished; it is left out", name.display());
     }
     let targets = targets::read(&path.join("targets.jsonl"), true)?;
     Ok(Part { settings, targets, lines, path: path.to_owned() })

@@ -1,6 +1,5 @@
 //! `deadheat model`: writes the CSP_M model of a variable of a recorded run.
 
-use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use deadheat_core::event::Event;
@@ -9,6 +8,7 @@ use deadheat_trace::{Tables, Trace};
 
 use crate::args::Common;
 use crate::exit::{Context, Exit, Failure};
+use crate::say::{self, say};
 use crate::tell::resolve::Resolver;
 
 /// Which model, and where to.
@@ -64,7 +64,7 @@ pub(crate) fn run(args: &Args, common: &Common) -> Result<Exit, Failure> {
     let text = script.text.as_bytes();
     match &args.output {
         Some(path) => write(path, text)?,
-        None => io::stdout().write_all(text).context(|| "standard output".to_owned())?,
+        None => say::answer(text)?,
     }
     Ok(Exit::SUCCESS)
 }
@@ -82,8 +82,8 @@ fn list(variables: impl Iterator<Item = (u64, Option<String>)>, common: &Common)
         text.push('\n');
     }
     if text.is_empty() && !common.quiet {
-        anstream::eprintln!("deadheat: no variable is accessed by two threads, one of them writing");
+        say!("deadheat: no variable is accessed by two threads, one of them writing");
     }
-    io::stdout().write_all(text.as_bytes()).context(|| "standard output".to_owned())?;
+    say::answer(text.as_bytes())?;
     Ok(Exit::SUCCESS)
 }

@@ -11,6 +11,7 @@ use crate::child::{self, End, Launch};
 use crate::exit::{Exit, Failure};
 use crate::hunt::gate::Gate;
 use crate::order::{self, Order};
+use crate::say::say;
 use crate::{tell, traces};
 
 /// What to record, and where to.
@@ -60,10 +61,10 @@ pub(crate) fn run(args: Args, common: &Common) -> Result<Exit, Failure> {
     if !common.quiet {
         match &traces[..] {
             [] => {}
-            [one] => anstream::eprintln!("deadheat: trace written to {}", one.display()),
+            [one] => say!("deadheat: trace written to {}", one.display()),
             [first, others @ ..] => {
-                anstream::eprintln!("deadheat: trace written to {}, further processes:", first.display());
-                others.iter().for_each(|other| anstream::eprintln!("  {}", other.display()));
+                say!("deadheat: trace written to {}, further processes:", first.display());
+                others.iter().for_each(|other| say!("  {}", other.display()));
             }
         }
     }
@@ -112,7 +113,7 @@ pub(crate) fn record_in_order(
         && let (Some(order), Some(gate)) = (order, &gate)
         && let Some(warning) = order.warning(&gate.outcome()?)
     {
-        anstream::eprintln!("deadheat: warning: {warning}");
+        say!("deadheat: warning: {warning}");
     }
     Ok((end, traces))
 }
@@ -121,11 +122,11 @@ pub(crate) fn record_in_order(
 fn launch(found: &Path, launch: &Launch<'_>, common: &Common) -> Result<End, Failure> {
     let end = child::run(launch)?;
     if end == End::TimedOut {
-        anstream::eprintln!("deadheat: {} ran past its time and was ended", found.display());
+        say!("deadheat: {} ran past its time and was ended", found.display());
     } else if let End::Signalled(signal) = end
         && !common.quiet
     {
-        anstream::eprintln!("deadheat: {} was killed by {signal}", found.display());
+        say!("deadheat: {} was killed by {signal}", found.display());
     }
     Ok(end)
 }
@@ -136,12 +137,12 @@ fn traces_of(found: &Path, trace: &Path) -> Vec<PathBuf> {
     if traces.is_empty() {
         let shown = found.display();
         match instrumented_library(found) {
-            Some(library) => anstream::eprintln!(
+            Some(library) => say!(
                 "deadheat: nothing was seen: {} is instrumented, and {shown}, which needs it, has no deadheat runtime in \
                  it; link that with `deadheat cc` or `deadheat c++`, too",
                 library.display()
             ),
-            None => anstream::eprintln!(
+            None => say!(
                 "deadheat: nothing was seen: {shown} has no deadheat runtime in it; build it with `deadheat build -- \
                  make` (or another build command), or with CC=\"deadheat cc\"; a program that loads instrumented libraries \
                  (`undefined symbol: __tsan_…`) need only be linked so"

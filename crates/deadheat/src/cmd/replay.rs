@@ -16,6 +16,7 @@ use crate::hunt::gate::Gate;
 use crate::hunt::outcome::Verdict;
 use crate::hunt::proof::where_was;
 use crate::hunt::witness::{self, Recalled, Witness};
+use crate::say::say;
 use crate::tell::{self, Output};
 use crate::traces::Scratch;
 
@@ -92,7 +93,7 @@ fn again(args: &Args, recalled: &Recalled, witness: &Witness, common: &Common) -
                 fields.insert("order".to_owned(), witness.order.clone());
             }
             if !common.quiet {
-                anstream::eprintln!("deadheat: {id}: they met again in try {number} of {}", args.tries);
+                say!("deadheat: {id}: they met again in try {number} of {}", args.tries);
             }
             tell::write(&[tried.report(vec![race], Vec::new())], &args.output, common)?;
             return Ok(Exit::Races);
@@ -102,11 +103,11 @@ fn again(args: &Args, recalled: &Recalled, witness: &Witness, common: &Common) -
         why = tried.targets.first().map_or("", why_not);
     }
     let tries = if args.tries == 1 { "1 try".to_owned() } else { format!("{} tries", args.tries) };
-    anstream::eprintln!("deadheat: {id}: the two did not meet in {tries}; in the last, {why}");
+    say!("deadheat: {id}: the two did not meet in {tries}; in the last, {why}");
     others.sort();
     others.dedup();
     if !others.is_empty() {
-        anstream::eprintln!("deadheat: others met: {}", others.join(", "));
+        say!("deadheat: others met: {}", others.join(", "));
     }
     Ok(end.exit())
 }
@@ -149,7 +150,7 @@ fn in_gdb(args: &Args, recalled: &Recalled, witness: &Witness, common: &Common) 
     }
     let id = &recalled.race.id;
     if let (Some(state), false) = (outcome.targets.first(), common.quiet) {
-        anstream::eprintln!("deadheat: {id}: the two did not meet: {}", why_not(state));
+        say!("deadheat: {id}: the two did not meet: {}", why_not(state));
     }
     Ok(end.exit())
 }

@@ -1,6 +1,5 @@
 //! `deadheat completions` and `deadheat man`: what shells and `man` want to know of the command line.
 
-use std::io::{self, Write};
 use std::path::PathBuf;
 
 use clap::CommandFactory;
@@ -8,6 +7,7 @@ use clap_complete::Shell;
 
 use crate::args::{Cli, Common};
 use crate::exit::{Context, Exit, Failure};
+use crate::say::{self, say};
 
 /// For which shell.
 #[derive(clap::Args)]
@@ -29,7 +29,7 @@ pub(crate) struct ManArgs {
 pub(crate) fn completions(args: &CompletionArgs) -> Result<Exit, Failure> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "deadheat", &mut script);
-    io::stdout().write_all(&script).context(|| "standard output".to_owned())?;
+    say::answer(&script)?;
     Ok(Exit::SUCCESS)
 }
 
@@ -39,7 +39,7 @@ pub(crate) fn man(args: &ManArgs, common: &Common) -> Result<Exit, Failure> {
     std::fs::create_dir_all(&args.folder).context(what)?;
     clap_mangen::generate_to(Cli::command(), &args.folder).context(what)?;
     if !common.quiet {
-        anstream::eprintln!("deadheat: the pages are in {}", args.folder.display());
+        say!("deadheat: the pages are in {}", args.folder.display());
     }
     Ok(Exit::SUCCESS)
 }

@@ -13,6 +13,7 @@ use deadheat_trace::{Error, ErrorKind, Format, Run, StdWriter, Summary, Tables, 
 
 use crate::args::Common;
 use crate::exit::{Context, Exit, Failure};
+use crate::say::say;
 
 /// What to do with a trace.
 #[derive(clap::Args)]
@@ -121,11 +122,14 @@ fn export(args: &Export, common: &Common) -> Result<Exit, Failure> {
         return Ok(Exit::SUCCESS);
     }
     let read = read?;
-    let left_out = writer.finish().context(|| "cannot write the text".to_owned())?;
+    let left_out = match writer.finish() {
+        Err(error) if error.kind() == IoKind::BrokenPipe => return Ok(Exit::SUCCESS),
+        finished => finished.context(|| "cannot write the text".to_owned())?,
+    };
     if !common.quiet {
         tell(trace.summary(), "STD");
         if left_out > 0 {
-            anstream::eprintln!("deadheat: {left_out} events have no words in STD and were left out");
+            say!("deadheat: {left_out} events have no words in STD and were left out");
         }
     }
     read.map(|_| Exit::SUCCESS).map_err(|error| failure(&error))
@@ -145,13 +149,9 @@ fn copy(
 }
 
 fn tell(summary: &Summary, to: &str) {
-    anstream::eprintln!(
-        "deadheat: {} events, {} of them accesses, to {to}",
-        summary.events,
-        summary.accesses
-    );
+    say!("deadheat: {} events, {} of them accesses, to {to}", summary.events, summary.accesses);
     for (phrase, count) in summary.dirt.rows().iter().filter(|row| row.1 > 0) {
-        anstream::eprintln!("deadheat: mended: {count} {phrase}");
+        say!("deadheat: mended: {count} {phrase}");
     }
 }
 

@@ -9,6 +9,7 @@ use crate::exit::{Exit, Failure};
 use crate::hunt::again::Again;
 use crate::hunt::turns::Order;
 use crate::hunt::witness::{self, Recalled};
+use crate::say::say;
 use crate::tell::{self, Output};
 use crate::traces::Scratch;
 use crate::verify::{Answer, Question, Watched};
@@ -59,7 +60,7 @@ pub(crate) fn run(args: &Args, common: &Common) -> Result<Exit, Failure> {
             ("could not reach", vec![told, between.clone()], Exit::Missing)
         }
     };
-    anstream::eprintln!("deadheat: {}: {word}: {}", recalled.race.id, told.join("; "));
+    say!("deadheat: {}: {word}: {}", recalled.race.id, told.join("; "));
     if let Answer::StillRaces(_, Some(report)) = &answer {
         tell::write(std::slice::from_ref(report), &args.output, common)?;
     }

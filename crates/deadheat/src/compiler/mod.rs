@@ -16,6 +16,7 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 
 use crate::exit::Failure;
+use crate::say::say;
 use line::Line;
 use object::Object;
 use real::Real;
@@ -43,7 +44,7 @@ pub(crate) fn command(language: Language, arguments: &[OsString]) -> Result<Comm
     let object = if line.links { Some(Object::install()?) } else { None };
     let additions = plan::plan(&line, real.identity()?, object.as_ref());
     if let Some(warning) = additions.warning {
-        anstream::eprintln!("deadheat: warning: {warning}");
+        say!("deadheat: warning: {warning}");
     }
     command.args(additions.before).args(arguments).args(additions.after);
     Ok(command)

@@ -16,6 +16,7 @@ use super::progress::Advice;
 use super::targets::Part;
 use crate::args::Common;
 use crate::exit::{Context, Failure};
+use crate::say::say;
 use crate::traces;
 
 /// The most bytes of standard input that are kept for re-runs.
@@ -181,7 +182,7 @@ impl Folder {
     pub(crate) fn keep_input(&self, common: &Common) -> Result<(), Failure> {
         if std::io::stdin().is_terminal() {
             if !common.quiet {
-                anstream::eprintln!(
+                say!(
                     "deadheat: the program is run many times and reads nothing from this terminal; give it its \
                      input with `< FILE`"
                 );

@@ -9,6 +9,7 @@ use nix::sys::signal::{SigSet, SigmaskHow};
 
 use super::plan::Counts;
 use crate::args::{Common, When};
+use crate::say::say;
 
 /// Time between two lines where they cannot be rewritten.
 const BETWEEN_LINES: Duration = Duration::from_secs(5);
@@ -46,7 +47,7 @@ impl Advice {
         let before = SigSet::all().thread_swap_mask(SigmaskHow::SIG_SETMASK);
         std::thread::spawn(move || {
             if waiting.recv_timeout(time) == Err(mpsc::RecvTimeoutError::Timeout) {
-                anstream::eprintln!("{said}");
+                say!("{said}");
             }
         });
         if let Ok(before) = before {
@@ -93,7 +94,7 @@ impl Progress {
         self.last = Instant::now();
         let text = text(now, self.started.elapsed());
         if self.shown == Shown::Lines {
-            anstream::eprintln!("deadheat: {text}");
+            say!("deadheat: {text}");
         } else {
             let _ = write!(std::io::stderr(), "\r\x1b[2K{} {text}", bar(now.counts));
             self.dirty = true;
@@ -104,7 +105,7 @@ impl Progress {
     pub(crate) fn say(&mut self, text: &str) {
         if self.shown != Shown::Never {
             self.clear();
-            anstream::eprintln!("deadheat: {text}");
+            say!("deadheat: {text}");
         }
     }
 

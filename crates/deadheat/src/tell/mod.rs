@@ -41,6 +41,7 @@ use deadheat_trace::{Ending, Tables, Trace, Visit};
 
 use crate::args::Common;
 use crate::exit::{Context, Exit, Failure};
+use crate::say::{self, say};
 use collect::Collector;
 use limits::{forgotten, undecided, unwitnessed};
 use owner::Owners;
@@ -188,7 +189,7 @@ impl Choosing {
     fn tell_unused(&self, suppressions: &Suppressions) {
         if self.unused_suppressions {
             for row in suppressions.unused() {
-                anstream::eprintln!("deadheat: unused suppression: {row}");
+                say!("deadheat: unused suppression: {row}");
             }
         }
     }
@@ -344,7 +345,7 @@ fn warn(reports: &[Report], output: &Output) {
         return;
     }
     for ill_formed in reports.iter().flat_map(|report| &report.summary.ill_formed) {
-        anstream::eprintln!("deadheat: {}: {}", ill_formed.trace, ill_formed.warning());
+        say!("deadheat: {}: {}", ill_formed.trace, ill_formed.warning());
     }
 }
 
@@ -357,11 +358,15 @@ pub(crate) fn write(reports: &[Report], output: &Output, common: &Common) -> Res
         .ok_or_else(|| Failure::usage(format!("there is no format `{}`", output.format)))?;
     match &output.output {
         None if format.for_people || output.errors => {
-            write_all(reports, format, format.for_people, common, &mut anstream::stderr())
-                .context(|| "standard error".to_owned())
+            // Nobody is left to tell of a failure, and the code says what there is.
+            let _ = write_all(reports, format, format.for_people, common, &mut anstream::stderr());
+            Ok(())
         }
-        None => write_all(reports, format, false, common, &mut io::BufWriter::new(io::stdout()))
-            .context(|| "standard output".to_owned()),
+        None => {
+            let out = &mut io::BufWriter::new(io::stdout());
+            say::heard(write_all(reports, format, false, common, out))
+                .context(|| "cannot write standard output".to_owned())
+        }
         Some(path) => {
             let what = || format!("cannot write {}", path.display());
             let mut file = io::BufWriter::new(std::fs::File::create(path).context(what)?);
@@ -392,13 +397,13 @@ fn root() -> PathBuf {
 fn read_suppressions(choosing: &Choosing) -> Result<Suppressions, Failure> {
     let mut suppressions = Suppressions::default();
     for warning in suppressions.read("__tsan_default_suppressions", &choosing.own) {
-        anstream::eprintln!("deadheat: warning: {warning}");
+        say!("deadheat: warning: {warning}");
     }
     for path in &choosing.suppressions {
         let bytes = std::fs::read(path)
             .map_err(|error| Failure::input(format!("cannot read {}: {error}", path.display())))?;
         for warning in suppressions.read(&path.to_string_lossy(), &String::from_utf8_lossy(&bytes)) {
-            anstream::eprintln!("deadheat: warning: {warning}");
+            say!("deadheat: warning: {warning}");
         }
     }
     Ok(suppressions)

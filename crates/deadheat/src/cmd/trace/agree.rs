@@ -21,6 +21,7 @@ use deadheat_trace::{Found, Tables, Trace, Visit};
 use super::dump;
 use crate::args::Common;
 use crate::exit::{Exit, Failure};
+use crate::say;
 
 /// Differences that are told of a trace.
 const MOST_TOLD: usize = 20;
@@ -73,10 +74,10 @@ pub(super) fn run(args: &Args, common: &Common) -> Result<Exit, Failure> {
             let _ = write!(text, "; {} of the recording the run could not find: {reason}", excused.len());
         }
         if !common.quiet || !differences.is_empty() {
-            anstream::println!("{text}");
+            say::answer(format!("{text}\n").as_bytes())?;
         }
         for difference in differences.iter().take(MOST_TOLD) {
-            anstream::println!("  {}", difference.text(trace.tables()));
+            say::answer(format!("  {}\n", difference.text(trace.tables())).as_bytes())?;
         }
     }
     Ok(if all { Exit::SUCCESS } else { Exit::Program(1) })

@@ -14,6 +14,7 @@ use deadheat_trace::{Ending, Run, Summary, Tables, Trace, Visit};
 use super::{failure, output};
 use crate::args::Common;
 use crate::exit::{Context, Exit, Failure};
+use crate::say;
 
 /// What to look at.
 #[derive(clap::Args)]
@@ -73,7 +74,8 @@ pub(crate) fn run(args: &Args, common: &Common) -> Result<Exit, Failure> {
     events(&census, &mut text);
     oddities(trace.summary(), &doubts, &mut text);
     let mut out = output(args.output.as_deref())?;
-    out.write_all(text.as_bytes()).and_then(|()| out.flush()).context(|| "cannot write".to_owned())?;
+    let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    say::heard(written).context(|| "cannot write".to_owned())?;
     read.map(|_| Exit::SUCCESS).map_err(|error| failure(&error))
 }
 
