@@ -32,7 +32,18 @@ pub(crate) struct Args {
 /// Tells the races; ends with the code that the program is to end with, 0 for its own.
 pub(crate) fn run(args: &Args, common: &Common) -> Result<Exit, Failure> {
     let texts: Vec<&[u8]> = args.options.iter().map(|text| text.as_bytes()).collect();
-    let value = |name| options::value(&texts, name).filter(|value| !value.is_empty());
+    match tell(args, &texts, common) {
+        Ok(Exit::Races) => {}
+        Ok(other) => return Ok(other),
+        // A program that has nothing to tell asks nobody: what became of the telling does not change that it has.
+        Err(failure) => say!("deadheat: {failure}"),
+    }
+    Ok(Exit::Program(options::exit_code(&texts)))
+}
+
+/// Tells the races as the options say; the code is 66 or 0.
+fn tell(args: &Args, texts: &[&[u8]], common: &Common) -> Result<Exit, Failure> {
+    let value = |name| options::value(texts, name).filter(|value| !value.is_empty());
     let path = |name| value(name).map(|value| Path::new(OsStr::from_bytes(value)));
     let format = value("format").map_or("text".into(), String::from_utf8_lossy);
     let format = if named(&format).is_some() {
@@ -58,10 +69,7 @@ pub(crate) fn run(args: &Args, common: &Common) -> Result<Exit, Failure> {
         libraries: flag("ignore_noninstrumented_modules") == Some(true),
         atomics: flag("report_atomic_races") == Some(false),
     };
-    match tell::by_hand(&args.trace, (unwanted, brief), leave_out, &telling, common)? {
-        Exit::Races => Ok(Exit::Program(options::exit_code(&texts))),
-        other => Ok(other),
-    }
+    tell::by_hand(&args.trace, (unwanted, brief), leave_out, &telling, common)
 }
 
 /// The file, or the one beside the program; none, and a warning, if neither can be read.
