@@ -1,8 +1,7 @@
 //! `deadheat tell-by-hand`: tells the races of a program that was started by hand. The runtime in that program runs it.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, File};
-use std::io::ErrorKind;
+use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -33,8 +32,8 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, common: &Common) -> Result<Exit, Failure> {
     let texts: Vec<&[u8]> = args.options.iter().map(|text| text.as_bytes()).collect();
     match tell(args, &texts, common) {
-        Ok(Exit::Races) => {}
-        Ok(other) => return Ok(other),
+        Ok(Exit::SUCCESS) => return Ok(Exit::SUCCESS),
+        Ok(_) => {}
         // A program that has nothing to tell asks nobody: what became of the telling does not change that it has.
         Err(failure) => say!("deadheat: {failure}"),
     }
@@ -52,10 +51,10 @@ fn tell(args: &Args, texts: &[&[u8]], common: &Common) -> Result<Exit, Failure> 
         say!("deadheat: warning: there is no format `{format}`; this is `text`");
         "text"
     };
-    let output = path("log_path").filter(|path| path.as_os_str() != "stderr").and_then(|path| {
+    let output = path("log_path").filter(|path| path.as_os_str() != "stderr").map(|path| {
         let mut path = path.as_os_str().to_owned();
         path.push(format!(".{}", args.process));
-        writable(PathBuf::from(path))
+        PathBuf::from(path)
     });
     let suppressions = path("suppressions").and_then(|path| readable(path, args.process));
     let own = args.suppressions.to_string_lossy().into_owned();
@@ -82,20 +81,5 @@ fn readable(path: &Path, process: u32) -> Option<PathBuf> {
         Err(fault) => fault,
     };
     say!("deadheat: warning: cannot read the suppressions {}: {fault}", path.display());
-    None
-}
-
-/// The file if it can be written; none, and a warning, if not: what is to be told goes to standard error then.
-fn writable(path: PathBuf) -> Option<PathBuf> {
-    let tried = match File::create_new(&path) {
-        // There may be nothing to tell.
-        Ok(_) => fs::remove_file(&path),
-        Err(fault) if fault.kind() == ErrorKind::AlreadyExists => {
-            File::options().append(true).open(&path).map(drop)
-        }
-        Err(fault) => Err(fault),
-    };
-    let Err(fault) = tried else { return Some(path) };
-    say!("deadheat: warning: cannot write {}: {fault}; this is standard error", path.display());
     None
 }

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use deadheat_report::json;
 use deadheat_report::model::Report;
+use deadheat_report::suppress::Suppressions;
 use deadheat_symbol::Symbolizer;
 use deadheat_trace::Trace;
 
@@ -30,7 +31,8 @@ use crate::hunt::told;
 use crate::hunt::warden::Warden;
 use crate::order::{self, Order};
 use crate::say::say;
-use crate::tell::{self, Choosing, Output};
+use crate::tell::output::{self, Output};
+use crate::tell::{self, Choosing};
 use crate::traces;
 
 /// A watched run that takes as long may never end.
@@ -166,20 +168,33 @@ pub(crate) fn first_proof(folder: &Path) -> Result<Option<String>, Failure> {
 #[derive(clap::Args)]
 pub(crate) struct Telling {
     /// The form of the report on the standard streams
-    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = tell::formats())]
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = output::formats())]
     format: String,
     #[command(flatten)]
     choosing: Choosing,
 }
 
 impl Telling {
-    /// Writes the report to the folder and tells it; whether the exit code is to tell of it.
-    pub(crate) fn tell(&self, mut report: Report, folder: &Folder, common: &Common) -> Result<bool, Failure> {
-        self.choosing.suppress(&mut report)?;
+    /// Reads the suppressions: before anything is run.
+    pub(crate) fn suppressions(&self) -> Result<Suppressions, Failure> {
+        self.choosing.read()
+    }
+
+    /// Writes the report to the folder and tells it. The code is 66 if it is to tell of it, else 0, or 70 if it cannot be
+    /// told where it was to be.
+    pub(crate) fn tell(
+        &self,
+        mut report: Report,
+        suppressions: Suppressions,
+        folder: &Folder,
+        common: &Common,
+    ) -> Result<Exit, Failure> {
+        self.choosing.suppress(&mut report, suppressions);
         let path = folder.report();
-        folder::write_whole(&path, |file| json::write(&report, file))?;
-        tell::write(std::slice::from_ref(&report), &Output::of(&self.format), common)?;
-        Ok(self.choosing.fails(&report))
+        let kept = folder::write_whole(&path, |file| json::write(&report, file));
+        let told = output::write(std::slice::from_ref(&report), &Output::of(&self.format), common);
+        kept?;
+        Ok(if self.choosing.fails(&report) { Exit::Races } else { told })
     }
 }
 
@@ -187,6 +202,7 @@ impl Telling {
 /// run.
 pub(crate) fn run(args: &Args, common: &Common) -> Result<Exit, Failure> {
     let until = args.budget.map(|budget| Instant::now() + budget);
+    let suppressions = args.telling.suppressions()?;
     // Goes last: it ends what is left of the runs.
     let warden = Warden::start()?;
     let begun = match &args.resume {
@@ -231,10 +247,10 @@ pub(crate) fn run(args: &Args, common: &Common) -> Result<Exit, Failure> {
         let path = args.resume.as_deref().unwrap_or(&args.output).display();
         report.summary.notes.push(format!("interrupted; `deadheat hunt --resume {path}` goes on"));
     }
-    let fails = args.telling.tell(report, &folder, common)?;
+    let told = args.telling.tell(report, suppressions, &folder, common)?;
     match hunted {
         Err(failure) => Err(failure),
-        Ok(_) if fails => Ok(Exit::Races),
+        Ok(_) if told != Exit::SUCCESS => Ok(told),
         Ok(Some(code)) => Ok(Exit::Program(code)),
         Ok(None) => Ok(end_of(&watched).exit()),
     }

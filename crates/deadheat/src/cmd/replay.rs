@@ -17,7 +17,7 @@ use crate::hunt::outcome::Verdict;
 use crate::hunt::proof::where_was;
 use crate::hunt::witness::{self, Recalled, Witness};
 use crate::say::say;
-use crate::tell::{self, Output};
+use crate::tell::output::{self, Output};
 use crate::traces::Scratch;
 
 /// Which proof to replay, and how.
@@ -63,6 +63,7 @@ impl Args {
 pub(crate) fn run(args: &Args, common: &Common) -> Result<Exit, Failure> {
     let recalled = witness::recall(&args.race)?;
     let witness = recalled.witness()?;
+    args.output.check()?;
     child::find(args.program.command())?;
     if args.gdb {
         in_gdb(args, &recalled, &witness, common)
@@ -95,7 +96,7 @@ fn again(args: &Args, recalled: &Recalled, witness: &Witness, common: &Common) -
             if !common.quiet {
                 say!("deadheat: {id}: they met again in try {number} of {}", args.tries);
             }
-            tell::write(&[tried.report(vec![race], Vec::new())], &args.output, common)?;
+            output::write(&[tried.report(vec![race], Vec::new())], &args.output, common);
             return Ok(Exit::Races);
         }
         others.extend(other.into_iter().map(|race| race.id));

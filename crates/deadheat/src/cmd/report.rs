@@ -8,7 +8,7 @@ use deadheat_report::json;
 
 use crate::args::Common;
 use crate::exit::{Exit, Failure};
-use crate::tell::{self, Output};
+use crate::tell::output::{self, Output};
 
 /// What to write, and how.
 #[derive(clap::Args)]
@@ -20,13 +20,13 @@ pub(crate) struct Args {
     output: Output,
 }
 
-/// Writes the report. Ends with 0, whatever it tells of.
+/// Writes the report. Ends with 0, whatever it tells of; 70 if it cannot be written.
 pub(crate) fn run(args: &Args, common: &Common) -> Result<Exit, Failure> {
+    args.output.check()?;
     let name = args.file.display().to_string();
     let file =
         File::open(&args.file).map_err(|error| Failure::input(format!("cannot read {name}: {error}")))?;
     let reports =
         json::read(&name, BufReader::new(file)).map_err(|error| Failure::input(error.to_string()))?;
-    tell::write(&reports, &args.output, common)?;
-    Ok(Exit::SUCCESS)
+    Ok(output::write(&reports, &args.output, common))
 }

@@ -32,7 +32,7 @@ pub(crate) struct Args {
 }
 
 /// Runs the program, tells the races of what it and the processes that it started did. The code is 66 if
-/// there were races, else the program's own.
+/// there were races, 70 if there were none and the report cannot be written, else the program's own.
 pub(crate) fn run(args: &Args, common: &Common) -> Result<Exit, Failure> {
     let Args { recorded, online: _, trace, judging, telling, program } = args;
     if let (false, Some(option)) = (recorded, judging.needs_recording()) {
@@ -42,6 +42,7 @@ pub(crate) fn run(args: &Args, common: &Common) -> Result<Exit, Failure> {
         )));
     }
     warn_of_suppressions();
+    let suppressions = telling.prepare()?;
     let scratch = if trace.is_none() { Some(Scratch::make()?) } else { None };
     let path = trace.clone().or_else(|| Some(scratch.as_ref()?.path().join("trace"))).unwrap_or_default();
     let (end, traces) = if *recorded {
@@ -50,10 +51,11 @@ pub(crate) fn run(args: &Args, common: &Common) -> Result<Exit, Failure> {
         record::detect(program, &path, trace.is_some(), common)?
     };
     let judging = if *recorded { judging.clone() } else { judging.clone().found() };
-    if !traces.is_empty()
-        && tell::processes(&traces, program.command(), &judging, telling, common)? == Exit::Races
-    {
-        return Ok(Exit::Races);
+    if !traces.is_empty() {
+        let told = tell::processes(&traces, program.command(), &judging, (telling, suppressions), common)?;
+        if told != Exit::SUCCESS {
+            return Ok(told);
+        }
     }
     Ok(end.exit())
 }

@@ -10,7 +10,7 @@ use crate::hunt::again::Again;
 use crate::hunt::turns::Order;
 use crate::hunt::witness::{self, Recalled};
 use crate::say::say;
-use crate::tell::{self, Output};
+use crate::tell::output::{self, Output};
 use crate::traces::Scratch;
 use crate::verify::{Answer, Question, Watched};
 
@@ -37,6 +37,7 @@ Answers and exit codes: `ordered now` (by which operations) and `site gone`: 0; 
 /// Runs the rebuilt program, provokes what it nominates, and answers.
 pub(crate) fn run(args: &Args, common: &Common) -> Result<Exit, Failure> {
     let recalled = witness::recall(&args.race)?;
+    args.output.check()?;
     child::find(args.program.command())?;
     let mut answer = unchanged(args, &recalled)?;
     let tries = if answer.is_none() { args.tries } else { 0 };
@@ -62,7 +63,7 @@ pub(crate) fn run(args: &Args, common: &Common) -> Result<Exit, Failure> {
     };
     say!("deadheat: {}: {word}: {}", recalled.race.id, told.join("; "));
     if let Answer::StillRaces(_, Some(report)) = &answer {
-        tell::write(std::slice::from_ref(report), &args.output, common)?;
+        output::write(std::slice::from_ref(report), &args.output, common);
     }
     Ok(exit)
 }

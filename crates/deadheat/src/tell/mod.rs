@@ -8,6 +8,7 @@ pub(crate) mod finding;
 mod found;
 mod illformed;
 mod limits;
+pub(crate) mod output;
 pub(crate) mod owner;
 pub(crate) mod resolve;
 mod suggest;
@@ -16,7 +17,6 @@ mod witness;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ffi::OsString;
-use std::io::{self, Write};
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
@@ -28,22 +28,21 @@ use deadheat_core::plain::{Plain, Strided};
 use deadheat_core::race::Evidence;
 use deadheat_detect::detector::Detector;
 use deadheat_detect::registry::{self, Analysis, Options};
-use deadheat_report::format::{FORMATS, Format, Style, named};
 use deadheat_report::group::{Groups, join_findings};
 use deadheat_report::illformed::IllFormed;
 use deadheat_report::model::{
     Finding, Grade, LOCK_ORDER, Module, Operation, Race, Report, Run, SCHEMA, Summary, TOOK,
 };
-use deadheat_report::source::{Files, Sources};
 use deadheat_report::suppress::Suppressions;
 use deadheat_trace::wellformed::Doubts;
 use deadheat_trace::{Ending, Tables, Trace, Visit};
 
 use crate::args::Common;
-use crate::exit::{Context, Exit, Failure};
-use crate::say::{self, say};
+use crate::exit::{Exit, Failure};
+use crate::say::say;
 use collect::Collector;
 use limits::{forgotten, undecided, unwitnessed};
+use output::Output;
 use owner::Owners;
 use resolve::Resolver;
 use witness::Witnesses;
@@ -91,20 +90,6 @@ impl Judging {
     }
 }
 
-/// In what form to write reports.
-#[derive(clap::Args)]
-pub(crate) struct Output {
-    /// The form of the report
-    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = formats())]
-    format: String,
-    /// Write the report to a file instead of standard error (text) or output (other formats)
-    #[arg(short, long, value_name = "FILE")]
-    output: Option<PathBuf>,
-    /// Whether every form goes to standard error
-    #[arg(skip)]
-    errors: bool,
-}
-
 /// What to tell of a run's races, and in what form.
 #[derive(clap::Args)]
 pub(crate) struct Telling {
@@ -134,18 +119,6 @@ pub(crate) struct Choosing {
     findings_from: Grade,
 }
 
-impl Output {
-    /// That form, to the standard streams.
-    pub(crate) fn of(format: &str) -> Output {
-        Output { format: format.to_owned(), output: None, errors: false }
-    }
-
-    /// That form, to a file.
-    pub(crate) fn to(format: &str, path: &str) -> Output {
-        Output { format: format.to_owned(), output: Some(path.into()), errors: false }
-    }
-}
-
 impl Telling {
     /// That form to that file, else to standard error, but for what the file of suppressions and the text of more say.
     pub(crate) fn by_hand(
@@ -154,7 +127,7 @@ impl Telling {
         suppressions: Option<PathBuf>,
         own: String,
     ) -> Telling {
-        let output = Output { format: format.to_owned(), output, errors: true };
+        let output = Output::by_hand(format, output);
         let suppressions = suppressions.into_iter().collect();
         let choosing = Choosing {
             suppressions,
@@ -165,17 +138,37 @@ impl Telling {
         };
         Telling { output, choosing }
     }
+
+    /// Sees to it that the report can be written, and reads the suppressions: before there is something to tell.
+    pub(crate) fn prepare(&self) -> Result<Suppressions, Failure> {
+        self.output.check()?;
+        self.choosing.read()
+    }
 }
 
 impl Choosing {
+    /// Reads the suppressions. Names what cannot be meant.
+    pub(crate) fn read(&self) -> Result<Suppressions, Failure> {
+        let mut suppressions = Suppressions::default();
+        for warning in suppressions.read("__tsan_default_suppressions", &self.own) {
+            say!("deadheat: warning: {warning}");
+        }
+        for path in &self.suppressions {
+            let bytes = std::fs::read(path)
+                .map_err(|error| Failure::input(format!("cannot read {}: {error}", path.display())))?;
+            for warning in suppressions.read(&path.to_string_lossy(), &String::from_utf8_lossy(&bytes)) {
+                say!("deadheat: warning: {warning}");
+            }
+        }
+        Ok(suppressions)
+    }
+
     /// Takes out of a report what the suppressions say.
-    pub(crate) fn suppress(&self, report: &mut Report) -> Result<(), Failure> {
-        let mut suppressions = read_suppressions(self)?;
+    pub(crate) fn suppress(&self, report: &mut Report, mut suppressions: Suppressions) {
         let before = report.races.len();
         report.races.retain(|race| !suppressions.take_race(race));
         report.summary.suppressed += (before - report.races.len()) as u64;
         self.tell_unused(&suppressions);
-        Ok(())
     }
 
     /// Whether a report holds what the exit code is to tell.
@@ -199,11 +192,6 @@ fn analyses() -> PossibleValuesParser {
     PossibleValuesParser::new(registry::all().map(|row| PossibleValue::new(row.name).help(row.doc)))
 }
 
-/// The formats, for an option.
-pub(crate) fn formats() -> PossibleValuesParser {
-    PossibleValuesParser::new(FORMATS.iter().map(|row| PossibleValue::new(row.name).help(row.about)))
-}
-
 fn grades() -> impl TypedValueParser<Value = Grade> {
     let names = Grade::ALL.map(|grade| PossibleValue::new(grade.name()));
     PossibleValuesParser::new(names)
@@ -217,7 +205,7 @@ pub(crate) fn traces(
     telling: &Telling,
     common: &Common,
 ) -> Result<Exit, Failure> {
-    tell(traces, judging, telling, common, |reports| reports)
+    tell(traces, judging, (telling, telling.prepare()?), common, |reports| reports)
 }
 
 /// Tells the trace of a program that was started by hand, which nobody keeps, without the findings of kinds that are
@@ -240,7 +228,7 @@ pub(crate) fn by_hand(
         unwanted,
         found: true,
     };
-    tell(&[trace.to_owned()], &judging, telling, common, |mut reports| {
+    tell(&[trace.to_owned()], &judging, (telling, telling.choosing.read()?), common, |mut reports| {
         reports.iter_mut().for_each(|report| report.run.trace = None);
         if leave_out.libraries {
             reports.iter_mut().for_each(leave_out_libraries);
@@ -292,12 +280,13 @@ pub(crate) fn is_instrumented(path: &Path) -> bool {
     std::fs::read(path).map_or(true, |bytes| bytes.windows(HOOK.len()).any(|part| part == HOOK))
 }
 
-/// Judges the traces of the processes that a command started, and tells them as one. The code is 66 or 0.
+/// Judges the traces of the processes that a command started, and tells them as one. The code is 66 or 0, or 70 if the
+/// report cannot be written.
 pub(crate) fn processes(
     traces: &[PathBuf],
     command: &[OsString],
     judging: &Judging,
-    telling: &Telling,
+    telling: (&Telling, Suppressions),
     common: &Common,
 ) -> Result<Exit, Failure> {
     tell(traces, judging, telling, common, |reports| together::join(reports, command).into_iter().collect())
@@ -306,11 +295,10 @@ pub(crate) fn processes(
 fn tell(
     traces: &[PathBuf],
     judging: &Judging,
-    telling: &Telling,
+    (telling, mut suppressions): (&Telling, Suppressions),
     common: &Common,
     arrange: impl FnOnce(Vec<Report>) -> Vec<Report>,
 ) -> Result<Exit, Failure> {
-    let mut suppressions = read_suppressions(&telling.choosing)?;
     let mut reports = Vec::new();
     let mut failure = None;
     for path in traces {
@@ -329,84 +317,23 @@ fn tell(
     }
     let reports = arrange(reports);
     warn(&reports, &telling.output);
-    write(&reports, &telling.output, common)?;
+    let written = output::write(&reports, &telling.output, common);
     telling.choosing.tell_unused(&suppressions);
     match failure {
         Some(failure) => Err(failure),
         None if reports.iter().any(|report| telling.choosing.fails(report)) => Ok(Exit::Races),
-        None => Ok(Exit::SUCCESS),
+        None => Ok(written),
     }
 }
 
 /// Says on standard error which traces are not well formed, unless the report does.
 fn warn(reports: &[Report], output: &Output) {
-    let is_read_there = named(&output.format).is_some_and(|format| format.for_people);
-    if output.output.is_none() && (is_read_there || output.errors) {
+    if output.is_read() {
         return;
     }
     for ill_formed in reports.iter().flat_map(|report| &report.summary.ill_formed) {
         say!("deadheat: {}: {}", ill_formed.trace, ill_formed.warning());
     }
-}
-
-/// Writes reports in the form that was asked for.
-pub(crate) fn write(reports: &[Report], output: &Output, common: &Common) -> Result<(), Failure> {
-    if reports.is_empty() {
-        return Ok(());
-    }
-    let format = named(&output.format)
-        .ok_or_else(|| Failure::usage(format!("there is no format `{}`", output.format)))?;
-    match &output.output {
-        None if format.for_people || output.errors => {
-            // Nobody is left to tell of a failure, and the code says what there is.
-            let _ = write_all(reports, format, format.for_people, common, &mut anstream::stderr());
-            Ok(())
-        }
-        None => {
-            let out = &mut io::BufWriter::new(io::stdout());
-            say::heard(write_all(reports, format, false, common, out))
-                .context(|| "cannot write standard output".to_owned())
-        }
-        Some(path) => {
-            let what = || format!("cannot write {}", path.display());
-            let mut file = io::BufWriter::new(std::fs::File::create(path).context(what)?);
-            write_all(reports, format, false, common, &mut file).context(what)
-        }
-    }
-}
-
-fn write_all(
-    reports: &[Report],
-    format: &Format,
-    color: bool,
-    common: &Common,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    let sources = |run: &Run| -> Box<dyn Sources> { Box::new(Files::new(&run.folder, run.built)) };
-    let style = Style { color, quiet: common.quiet, sources: &sources, root: &root() };
-    (format.write)(reports, &style, out)?;
-    out.flush()
-}
-
-/// The folder from which other tools name source files: that of the repository around the present one.
-fn root() -> PathBuf {
-    let here = std::env::current_dir().unwrap_or_default();
-    here.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(&here).to_path_buf()
-}
-
-fn read_suppressions(choosing: &Choosing) -> Result<Suppressions, Failure> {
-    let mut suppressions = Suppressions::default();
-    for warning in suppressions.read("__tsan_default_suppressions", &choosing.own) {
-        say!("deadheat: warning: {warning}");
-    }
-    for path in &choosing.suppressions {
-        let bytes = std::fs::read(path)
-            .map_err(|error| Failure::input(format!("cannot read {}: {error}", path.display())))?;
-        for warning in suppressions.read(&path.to_string_lossy(), &String::from_utf8_lossy(&bytes)) {
-            say!("deadheat: warning: {warning}");
-        }
-    }
-    Ok(suppressions)
 }
 
 /// One analysis at work.

@@ -1,0 +1,143 @@
+//! Where reports go, and in what form.
+//!
+//! Invariant: what cannot be written where it was to go is told on standard error, and a file that cannot be written whole
+//! is not left there in part.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use clap::builder::{PossibleValue, PossibleValuesParser};
+use deadheat_report::format::{FORMATS, Format, Style, named};
+use deadheat_report::model::{Report, Run};
+use deadheat_report::source::{Files, Sources};
+
+use crate::args::Common;
+use crate::exit::{Context, Exit, Failure};
+use crate::say::{self, say};
+
+/// In what form to write reports.
+#[derive(clap::Args)]
+pub(crate) struct Output {
+    /// The form of the report
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = formats())]
+    format: String,
+    /// Write the report to a file instead of standard error (text) or output (other formats)
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Whether every form goes to standard error
+    #[arg(skip)]
+    errors: bool,
+}
+
+/// The formats, for an option.
+pub(crate) fn formats() -> PossibleValuesParser {
+    PossibleValuesParser::new(FORMATS.iter().map(|row| PossibleValue::new(row.name).help(row.about)))
+}
+
+impl Output {
+    /// That form, to the standard streams.
+    pub(crate) fn of(format: &str) -> Output {
+        Output { format: format.to_owned(), output: None, errors: false }
+    }
+
+    /// That form, to a file.
+    pub(crate) fn to(format: &str, path: &str) -> Output {
+        Output { format: format.to_owned(), output: Some(path.into()), errors: false }
+    }
+
+    /// That form, to that file, else to standard error.
+    pub(super) fn by_hand(format: &str, output: Option<PathBuf>) -> Output {
+        Output { format: format.to_owned(), output, errors: true }
+    }
+
+    /// Whether people read it on standard error.
+    pub(super) fn is_read(&self) -> bool {
+        self.output.is_none() && (self.errors || self.form().for_people)
+    }
+
+    /// Sees to it that the file can be written, before there is something to write: what is in it stays.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        let Some(path) = &self.output else { return Ok(()) };
+        if path.is_dir() {
+            return Err(Failure::usage(format!("{} is a folder, not a place for a report", path.display())));
+        }
+        try_to_open(path).context(|| format!("cannot write {}", path.display()))
+    }
+
+    fn form(&self) -> &'static Format {
+        named(&self.format).unwrap_or(&FORMATS[0])
+    }
+}
+
+/// Opens the file for writing. Where there is none there is none afterwards, and nobody who waits behind a pipe is woken.
+fn try_to_open(path: &Path) -> io::Result<()> {
+    match path.metadata() {
+        Ok(about) if about.is_file() => File::options().append(true).open(path).map(drop),
+        Ok(_) => Ok(()),
+        // What a link leads to is made when it is written.
+        Err(fault) if fault.kind() == ErrorKind::NotFound && path.is_symlink() => Ok(()),
+        Err(fault) if fault.kind() == ErrorKind::NotFound => {
+            File::create_new(path)?;
+            fs::remove_file(path)
+        }
+        Err(fault) => Err(fault),
+    }
+}
+
+/// Writes reports in the form that was asked for. Where that cannot be they are told on standard error, and the code is 70.
+pub(crate) fn write(reports: &[Report], output: &Output, common: &Common) -> Exit {
+    if reports.is_empty() {
+        return Exit::SUCCESS;
+    }
+    let format = output.form();
+    let (place, written) = match &output.output {
+        None if output.is_read() => {
+            on_standard_error(reports, format, common);
+            return Exit::SUCCESS;
+        }
+        None => {
+            let out = &mut BufWriter::new(io::stdout());
+            ("standard output".to_owned(), say::heard(write_all(reports, format, false, common, out)))
+        }
+        Some(path) => (path.display().to_string(), to_file(path, reports, format, common)),
+    };
+    let Err(fault) = written else { return Exit::SUCCESS };
+    say!("deadheat: warning: cannot write {place}: {fault}; this is standard error");
+    on_standard_error(reports, if output.errors { format } else { &FORMATS[0] }, common);
+    Exit::Own
+}
+
+/// Nobody is left to tell of a failure there, and the code says what there is.
+fn on_standard_error(reports: &[Report], format: &Format, common: &Common) {
+    let _ = write_all(reports, format, format.for_people, common, &mut anstream::stderr());
+}
+
+fn to_file(path: &Path, reports: &[Report], format: &Format, common: &Common) -> io::Result<()> {
+    let mut file = BufWriter::new(File::create(path)?);
+    let written = write_all(reports, format, false, common, &mut file);
+    if written.is_err() && path.is_file() {
+        // A part of a report may pass for one, and so may that of an earlier run.
+        let _ = fs::remove_file(path);
+    }
+    written
+}
+
+fn write_all(
+    reports: &[Report],
+    format: &Format,
+    color: bool,
+    common: &Common,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let sources = |run: &Run| -> Box<dyn Sources> { Box::new(Files::new(&run.folder, run.built)) };
+    let style = Style { color, quiet: common.quiet, sources: &sources, root: &root() };
+    (format.write)(reports, &style, out)?;
+    out.flush()
+}
+
+/// The folder from which other tools name source files: that of the repository around the present one.
+fn root() -> PathBuf {
+    let here = std::env::current_dir().unwrap_or_default();
+    here.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(&here).to_path_buf()
+}

@@ -1,0 +1,87 @@
+//! Where reports go, and what of it is looked at before the program is started: no report is lost, and none is stale.
+
+mod common;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use common::{clean, deadheat, folder, ok, output, said, with};
+
+/// What is said of the race, in the form for people.
+const RACE: &str = "data race on `shared` (4 bytes)";
+
+/// A program whose two threads write one variable in no order, and which leaves a file.
+fn built(name: &str) -> PathBuf {
+    let folder = folder("places", name);
+    let racy = "#include <pthread.h>\n#include <fcntl.h>\nint shared;\n\
+        static void *store(void *nothing) { shared = 1; return nothing; }\n\
+        int main(int count, char **words) { pthread_t thread; (void)words; creat(\"started\", 0600);\n\
+        if (count > 1) return 3;\n\
+        pthread_create(&thread, 0, store, 0); shared = 2; pthread_join(thread, 0); return 4; }\n";
+    fs::write(folder.join("racy.c"), racy).expect("written");
+    ok(with(("cc", "c++")).args(["cc", "-g", "-O1", "-pthread", "-o", "racy", "racy.c"]), &folder);
+    folder
+}
+
+#[track_caller]
+fn check(folder: &Path, arguments: &[&str], code: i32, words: &str) -> Output {
+    let ended = output(deadheat().args(arguments), folder);
+    assert_eq!(ended.status.code(), Some(code), "{arguments:?}\n{}", said(&ended));
+    assert!(said(&ended).contains(words), "{arguments:?}: {words}\n{}", said(&ended));
+    ended
+}
+
+#[test]
+fn what_cannot_be_read_or_written_is_said_before_the_program_is_started() {
+    let folder = built("before");
+    fs::write(folder.join("old"), "old\n").expect("written");
+    for (options, code, words) in [
+        (&["run", "-o", "nothere/x"][..], 70, "cannot write nothere/x: No such file"),
+        (&["run", "--recorded", "-o", "nothere/x"], 70, "cannot write nothere/x: No such file"),
+        (&["run", "-o", "."], 2, ". is a folder"),
+        (&["run", "-o", "new", "--suppressions", "nothere"], 65, "cannot read nothere: No such file"),
+        (&["run", "-o", "old", "--suppressions", "nothere"], 65, "cannot read nothere: No such file"),
+        (&["hunt", "--suppressions", "nothere"], 65, "cannot read nothere: No such file"),
+    ] {
+        let arguments: Vec<&str> = options.iter().copied().chain(["--", "./racy"]).collect();
+        let ended = check(&folder, &arguments, code, words);
+        assert_eq!(said(&ended).matches("deadheat: ").count(), 1, "{}", said(&ended));
+        assert!(!folder.join("started").exists(), "{arguments:?}");
+    }
+    assert_eq!(fs::read_to_string(folder.join("old")).expect("kept"), "old\n");
+    assert!(!folder.join("new").exists());
+    check(&folder, &["run", "-o", "old", "--", "./racy"], 66, "");
+    assert!(fs::read_to_string(folder.join("old")).expect("written").contains(RACE));
+}
+
+#[test]
+fn what_cannot_be_written_in_the_end_is_told_on_standard_error() {
+    let folder = built("after");
+    for way in [&["run"][..], &["run", "--recorded"]] {
+        for format in ["text", "json", "junit", "sarif", "html"] {
+            let start = || way.iter().copied().chain(["--format", format, "-o", "/dev/full", "--"]);
+            let racy: Vec<&str> = start().chain(["./racy"]).collect();
+            let ended = check(&folder, &racy, 66, "warning: cannot write /dev/full: No space left");
+            assert!(said(&ended).contains(RACE), "{format}: {}", said(&ended));
+            let quiet: Vec<&str> = start().chain(["./racy", "quiet"]).collect();
+            check(&folder, &quiet, 70, "warning: cannot write /dev/full: No space left");
+        }
+    }
+}
+
+#[test]
+fn a_log_that_cannot_be_written_whole_is_told_on_standard_error() {
+    let folder = built("log");
+    // The log is on a full disk: the process that makes the link is the one that becomes the program.
+    let mut shell = Command::new("sh");
+    clean(&mut shell);
+    shell
+        .args(["-c", "ln -s /dev/full log.$$; exec ./racy"])
+        .env("DEADHEAT_OPTIONS", "log_path=log exitcode=9");
+    let ended = output(&mut shell, &folder);
+    assert_eq!(ended.status.code(), Some(9), "{}", said(&ended));
+    for words in ["warning: cannot write log.", "No space left", "this is standard error", RACE] {
+        assert!(said(&ended).contains(words), "{words}: {}", said(&ended));
+    }
+}
