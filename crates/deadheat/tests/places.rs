@@ -85,3 +85,48 @@ fn a_log_that_cannot_be_written_whole_is_told_on_standard_error() {
         assert!(said(&ended).contains(words), "{words}: {}", said(&ended));
     }
 }
+
+#[test]
+fn a_run_of_which_nothing_was_seen_has_a_report_that_says_so() {
+    let folder = folder("places", "unseen");
+    for way in [&["run"][..], &["run", "--recorded"]] {
+        for (format, words) in [
+            ("text", "no instrumented access was seen"),
+            ("json", "{\"type\":\"run\",\"schema\":1,"),
+            ("html", "no instrumented access was seen"),
+            ("tsan", "no instrumented access was seen"),
+            ("sarif", "\"results\": []"),
+            ("junit", "<skipped"),
+            ("github", "::notice title=deadheat::no instrumented access was seen"),
+            ("markdown", "no instrumented access was seen"),
+        ] {
+            fs::write(folder.join("report"), "stale\n").expect("written");
+            let all = |options: &[&'static str]| {
+                let all = way.iter().copied().chain(["--format", format]).chain(options.iter().copied());
+                all.chain(["--", "/bin/sh", "-c", "exit 3"]).collect::<Vec<_>>()
+            };
+            check(&folder, &all(&["-o", "report"]), 3, "nothing was seen");
+            let report = fs::read_to_string(folder.join("report")).expect("written");
+            assert!(report.contains(words) && !report.contains("stale"), "{format}: {report}");
+            let ended = check(&folder, &all(&[]), 3, "nothing was seen");
+            let told = String::from_utf8_lossy(&ended.stdout).into_owned();
+            let expected = if ["text", "tsan"].contains(&format) { "" } else { &report };
+            assert_eq!(told, expected, "{format}");
+        }
+    }
+}
+
+/// The forms for programs are whole also where nothing could be read at all.
+#[test]
+fn a_report_of_nothing_replaces_the_one_that_was_there() {
+    let folder = folder("places", "unreadable");
+    fs::write(folder.join("broken"), "no trace\n").expect("written");
+    for (format, words) in
+        [("json", ""), ("junit", "<testsuites"), ("sarif", "\"runs\": []"), ("html", "</html>")]
+    {
+        fs::write(folder.join("report"), "stale\n").expect("written");
+        check(&folder, &["analyze", "broken", "--format", format, "-o", "report"], 65, "broken");
+        let report = fs::read_to_string(folder.join("report")).expect("written");
+        assert!(report.contains(words) && !report.contains("stale"), "{format}: {report}");
+    }
+}

@@ -51,13 +51,13 @@ pub(crate) fn run(args: &Args, common: &Common) -> Result<Exit, Failure> {
         record::detect(program, &path, trace.is_some(), common)?
     };
     let judging = if *recorded { judging.clone() } else { judging.clone().found() };
-    if !traces.is_empty() {
-        let told = tell::processes(&traces, program.command(), &judging, (telling, suppressions), common)?;
-        if told != Exit::SUCCESS {
-            return Ok(told);
-        }
-    }
-    Ok(end.exit())
+    let told = if traces.is_empty() {
+        let mode = if *recorded { "record" } else { "detect" };
+        tell::unseen(program.command(), mode, &judging, telling, common)
+    } else {
+        tell::processes(&traces, program.command(), &judging, (telling, suppressions), common)?
+    };
+    Ok(if told == Exit::SUCCESS { end.exit() } else { told })
 }
 
 /// Says that suppressions which the environment names for programs that are started by hand do not hold here.

@@ -292,6 +292,33 @@ pub(crate) fn processes(
     tell(traces, judging, telling, common, |reports| together::join(reports, command).into_iter().collect())
 }
 
+/// Tells that nothing was seen of what a command did, unless people alone would read it, whom that was told. The code is 0, or 70 if it cannot be
+/// written.
+pub(crate) fn unseen(
+    command: &[OsString],
+    mode: &str,
+    judging: &Judging,
+    telling: &Telling,
+    common: &Common,
+) -> Exit {
+    if telling.output.is_read() {
+        return Exit::SUCCESS;
+    }
+    let mut words = command.iter().map(|word| word.to_string_lossy().into_owned());
+    let run = Run {
+        schema: SCHEMA,
+        deadheat: env!("CARGO_PKG_VERSION").to_owned(),
+        program: words.next().unwrap_or_default(),
+        arguments: words.collect(),
+        folder: std::env::current_dir().unwrap_or_default().to_string_lossy().into_owned(),
+        mode: mode.to_owned(),
+        by: judging.by.clone(),
+        ..Run::default()
+    };
+    let summary = Summary { notes: vec![Alone::NoAccess.note().to_owned()], ..Summary::default() };
+    output::write(&[Report { run, summary, ..Report::default() }], &telling.output, common)
+}
+
 fn tell(
     traces: &[PathBuf],
     judging: &Judging,

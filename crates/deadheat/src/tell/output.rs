@@ -85,9 +85,11 @@ fn try_to_open(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Writes reports in the form that was asked for. Where that cannot be they are told on standard error, and the code is 70.
+/// Writes reports in the form that was asked for, if there is none as that form has it: a file of another run does not stay.
+/// Where that cannot be they are told on standard error, and the code is 70.
 pub(crate) fn write(reports: &[Report], output: &Output, common: &Common) -> Exit {
-    if reports.is_empty() {
+    // Who was not asked for a report says nothing where there is nothing to say.
+    if output.errors && reports.is_empty() {
         return Exit::SUCCESS;
     }
     let format = output.form();
