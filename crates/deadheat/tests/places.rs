@@ -130,3 +130,28 @@ fn a_report_of_nothing_replaces_the_one_that_was_there() {
         assert!(report.contains(words) && !report.contains("stale"), "{format}: {report}");
     }
 }
+
+#[test]
+fn a_process_that_becomes_another_program_adds_to_its_log() {
+    let folder = folder("places", "becoming");
+    let source = "#include <pthread.h>\n#include <unistd.h>\nint first, second;\n\
+        static void *store(void *to) { *(int *)to = 1; return to; }\n\
+        static void race(int *to) { pthread_t thread; pthread_create(&thread, 0, store, to); *to = 2;\n\
+        pthread_join(thread, 0); }\n\
+        int main(int count, char **words) { race(count > 1 ? &second : &first);\n\
+        if (count == 1) execl(words[0], words[0], \"again\", (char *)0);\n return 4; }\n";
+    fs::write(folder.join("twice.c"), source).expect("written");
+    ok(with(("cc", "c++")).args(["cc", "-g", "-O1", "-pthread", "-o", "twice", "twice.c"]), &folder);
+    // A log of another process that had the same id, long ago.
+    let script = "echo stale >log.$$; touch -d '1 hour ago' log.$$; echo $$; exec ./twice";
+    let mut shell = Command::new("sh");
+    clean(&mut shell);
+    let ended = output(shell.args(["-c", script]).env("DEADHEAT_OPTIONS", "log_path=log"), &folder);
+    assert_eq!((ended.status.code(), &*ended.stderr), (Some(66), &b""[..]), "{}", said(&ended));
+    let process = String::from_utf8_lossy(&ended.stdout).trim().to_owned();
+    let log = fs::read_to_string(folder.join(format!("log.{process}"))).expect("a log");
+    for words in ["data race on `first`", "data race on `second`"] {
+        assert_eq!(log.matches(words).count(), 1, "{words}: {log}");
+    }
+    assert!(!log.contains("stale"), "{log}");
+}

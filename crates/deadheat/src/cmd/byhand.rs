@@ -4,13 +4,16 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use deadheat_core::options;
 use deadheat_report::format::named;
+use nix::time::{ClockId, clock_gettime};
 
 use crate::args::Common;
 use crate::exit::{Exit, Failure};
 use crate::say::say;
+use crate::tell::output::Output;
 use crate::tell::{self, LeaveOut, Telling};
 
 /// What the runtime hands over.
@@ -58,7 +61,8 @@ fn tell(args: &Args, texts: &[&[u8]], common: &Common) -> Result<Exit, Failure> 
     });
     let suppressions = path("suppressions").and_then(|path| readable(path, args.process));
     let own = args.suppressions.to_string_lossy().into_owned();
-    let telling = Telling::by_hand(format, output, suppressions, own);
+    let adds = output.as_ref().is_some_and(|path| is_of(path, args.process));
+    let telling = Telling::by_hand(Output::by_hand(format, output, adds), suppressions, own);
     let off = |name| value(name).and_then(options::yes) == Some(false);
     let unwanted = options::FINDINGS.iter().filter(|row| off(row.0)).flat_map(|row| row.1).copied().collect();
     // ThreadSanitizer tells of a cycle only where each lock was asked for, unless it is asked for more.
@@ -82,4 +86,30 @@ fn readable(path: &Path, process: u32) -> Option<PathBuf> {
     };
     say!("deadheat: warning: cannot read the suppressions {}: {fault}", path.display());
     None
+}
+
+/// Whether a log is of this process, which may have become another program since it told something: whether it was
+/// changed since the process began. Another one may have had its number before.
+fn is_of(log: &Path, process: u32) -> bool {
+    /// Clocks of files and of processes differ by some milliseconds, and may be set.
+    const ABOUT: Duration = Duration::from_secs(1);
+    let changed = fs::metadata(log).and_then(|about| about.modified());
+    match (changed, start_of(process)) {
+        (Ok(changed), Some(start)) => changed + ABOUT >= start,
+        // What is not known to be old is not thrown away.
+        _ => true,
+    }
+}
+
+/// When a process began, whatever programs it has been since.
+fn start_of(process: u32) -> Option<SystemTime> {
+    /// A hundredth of a second, on every machine.
+    const TICK: Duration = Duration::from_millis(10);
+    /// Behind the name of the program, which may hold anything and is in parentheses.
+    const START: usize = 19;
+    let text = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    let (_, fields) = text.rsplit_once(')')?;
+    let ticks = fields.split_whitespace().nth(START)?.parse().ok()?;
+    let now = Duration::from(clock_gettime(ClockId::CLOCK_BOOTTIME).ok()?);
+    SystemTime::now().checked_sub(now.saturating_sub(TICK.checked_mul(ticks)?))
 }

@@ -120,14 +120,8 @@ pub(crate) struct Choosing {
 }
 
 impl Telling {
-    /// That form to that file, else to standard error, but for what the file of suppressions and the text of more say.
-    pub(crate) fn by_hand(
-        format: &str,
-        output: Option<PathBuf>,
-        suppressions: Option<PathBuf>,
-        own: String,
-    ) -> Telling {
-        let output = Output::by_hand(format, output);
+    /// All but what the file of suppressions and the text of more say.
+    pub(crate) fn by_hand(output: Output, suppressions: Option<PathBuf>, own: String) -> Telling {
         let suppressions = suppressions.into_iter().collect();
         let choosing = Choosing {
             suppressions,

@@ -28,6 +28,9 @@ pub(crate) struct Output {
     /// Whether every form goes to standard error
     #[arg(skip)]
     errors: bool,
+    /// Whether what is in the file stays
+    #[arg(skip)]
+    adds: bool,
 }
 
 /// The formats, for an option.
@@ -38,17 +41,17 @@ pub(crate) fn formats() -> PossibleValuesParser {
 impl Output {
     /// That form, to the standard streams.
     pub(crate) fn of(format: &str) -> Output {
-        Output { format: format.to_owned(), output: None, errors: false }
+        Output { format: format.to_owned(), output: None, errors: false, adds: false }
     }
 
     /// That form, to a file.
     pub(crate) fn to(format: &str, path: &str) -> Output {
-        Output { format: format.to_owned(), output: Some(path.into()), errors: false }
+        Output { format: format.to_owned(), output: Some(path.into()), errors: false, adds: false }
     }
 
-    /// That form, to that file, else to standard error.
-    pub(super) fn by_hand(format: &str, output: Option<PathBuf>) -> Output {
-        Output { format: format.to_owned(), output, errors: true }
+    /// That form, to that file (behind what is there, if it is to be added), else to standard error.
+    pub(crate) fn by_hand(format: &str, output: Option<PathBuf>, adds: bool) -> Output {
+        Output { format: format.to_owned(), output, errors: true, adds }
     }
 
     /// Whether people read it on standard error.
@@ -102,7 +105,10 @@ pub(crate) fn write(reports: &[Report], output: &Output, common: &Common) -> Exi
             let out = &mut BufWriter::new(io::stdout());
             ("standard output".to_owned(), say::heard(write_all(reports, format, false, common, out)))
         }
-        Some(path) => (path.display().to_string(), to_file(path, reports, format, common)),
+        Some(path) => {
+            let write = |out: &mut dyn Write| write_all(reports, format, false, common, out);
+            (path.display().to_string(), to_file(path, output.adds, write))
+        }
     };
     let Err(fault) = written else { return Exit::SUCCESS };
     say!("deadheat: warning: cannot write {place}: {fault}; this is standard error");
@@ -115,12 +121,19 @@ fn on_standard_error(reports: &[Report], format: &Format, common: &Common) {
     let _ = write_all(reports, format, format.for_people, common, &mut anstream::stderr());
 }
 
-fn to_file(path: &Path, reports: &[Report], format: &Format, common: &Common) -> io::Result<()> {
-    let mut file = BufWriter::new(File::create(path)?);
-    let written = write_all(reports, format, false, common, &mut file);
+fn to_file(path: &Path, adds: bool, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    let before = if adds { path.metadata().map_or(0, |about| about.len()) } else { 0 };
+    let mut options = File::options();
+    let file = if adds { options.append(true) } else { options.write(true).truncate(true) }
+        .create(true)
+        .open(path)?;
+    let mut file = BufWriter::new(file);
+    let written = write(&mut file);
+    // What it still holds is not to be written any more.
+    let (file, _) = file.into_parts();
     if written.is_err() && path.is_file() {
         // A part of a report may pass for one, and so may that of an earlier run.
-        let _ = fs::remove_file(path);
+        let _ = if before > 0 { file.set_len(before) } else { fs::remove_file(path) };
     }
     written
 }
