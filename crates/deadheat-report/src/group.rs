@@ -62,37 +62,59 @@ pub fn is_runtime(frame: &Frame) -> bool {
     frame.file.is_none() && STARTS.iter().any(|start| name.starts_with(start))
 }
 
-/// What a race between two accesses is told apart from others by: a hash of 64 bits.
+/// What a race between two accesses is told apart from others by in one report.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct RaceKey {
+    /// The hash that its id is made of.
+    shape: u64,
+    /// A hash of the same with the file's name and the line within the file: functions of one name are many.
+    place: u64,
+}
+
+/// What a race between two accesses is told apart from others by.
 ///
-/// Each side is written as `function NUL line within the function NUL operation`; the lesser
+/// Of the shape each side is written as `function NUL line within the function NUL operation`; the lesser
 /// comes first; the bytes of both are hashed with FNV-1a. The line within the function is the
 /// line less the function's own; where that is not known, the line itself. A frame without a line is written as `module NUL symbol NUL
 /// +offset in the symbol`, and one without a symbol as `module NUL NUL +offset`.
 #[must_use]
-pub fn race_key(one: &Access, other: &Access) -> u64 {
-    let mut sides = [side_key(one), side_key(other)];
-    sides.sort();
-    fnv1a(sides.iter().flat_map(|side| side.as_bytes()).copied())
+pub fn race_key(one: &Access, other: &Access) -> RaceKey {
+    let hash = |of: fn(&Frame) -> String| {
+        let mut sides = [one, other].map(|side| side_key(side, of));
+        sides.sort();
+        fnv1a(sides.iter().flat_map(|side| side.as_bytes()).copied())
+    };
+    RaceKey { shape: hash(frame_key), place: hash(frame_place) }
 }
 
 /// The id of a race between two accesses: `dh-` and 8 hexadecimal digits, the halves of its
-/// [key](race_key) joined by exclusive or.
+/// [shape](race_key) joined by exclusive or.
 #[must_use]
 pub fn race_id(one: &Access, other: &Access) -> String {
-    short_id(race_key(one, other))
+    short_id(race_key(one, other).shape)
 }
 
-fn short_id(key: u64) -> String {
-    format!("dh-{:08x}", (key >> 32) as u32 ^ key as u32)
+fn short_id(shape: u64) -> String {
+    format!("dh-{:08x}", (shape >> 32) as u32 ^ shape as u32)
 }
 
-fn side_key(access: &Access) -> String {
+fn long_id(hash: u64) -> String {
+    format!("dh-{hash:016x}")
+}
+
+fn side_key(access: &Access, of: fn(&Frame) -> String) -> String {
     let place = match key_frame(&access.frames) {
         None => "\0".to_owned(),
-        Some(frame) => frame_key(frame),
+        Some(frame) => of(frame),
     };
     let atomic = if access.atomic { "atomic " } else { "" };
     format!("{place}\0{atomic}{}\0", access.op.name())
+}
+
+/// As [`frame_key`], with the name of the file, whose folder may be written in many ways, and the line in it.
+fn frame_place(frame: &Frame) -> String {
+    let file = frame.file.as_deref().map_or("", |file| file.rsplit('/').next().unwrap_or(file));
+    format!("{}\0{file}\0{}", frame_key(frame), frame.line.unwrap_or(0))
 }
 
 fn frame_key(frame: &Frame) -> String {
@@ -156,21 +178,25 @@ pub fn join_findings(findings: Vec<Finding>) -> Vec<Finding> {
 pub struct Groups {
     rows: Vec<Race>,
     /// By key, where a race is.
-    index: BTreeMap<u64, usize>,
+    index: BTreeMap<RaceKey, usize>,
     ids: BTreeSet<String>,
 }
 
 impl Groups {
     /// The id that the race of a key has in this report: where another one has the same
-    /// ([`race_id`] has 32 bits), all 16 digits of the key.
+    /// ([`race_id`] has 32 bits), all 16 digits of the shape's hash, and where it is of the same shape, of the place's.
     #[must_use]
-    pub fn id(&self, key: u64) -> String {
-        let short = short_id(key);
-        match self.index.get(&key) {
-            Some(&row) => self.rows[row].id.clone(),
-            None if self.ids.contains(&short) => format!("dh-{key:016x}"),
-            None => short,
+    pub fn id(&self, key: RaceKey) -> String {
+        if let Some(&row) = self.index.get(&key) {
+            return self.rows[row].id.clone();
         }
+        // In order of their shapes.
+        let alike = RaceKey { place: 0, ..key }..=RaceKey { place: u64::MAX, ..key };
+        if self.index.range(alike).next().is_some() {
+            return long_id(key.place);
+        }
+        let short = short_id(key.shape);
+        if self.ids.contains(&short) { long_id(key.shape) } else { short }
     }
 
     /// Adds a race, whose id this fills in. The first of a key is the one that is told; later
@@ -199,7 +225,7 @@ impl Groups {
 
     /// Counts a race that is told already with evidence as strong; `false` if there is none, and
     /// [`Self::add`] is to be called.
-    pub fn again(&mut self, key: u64, grade: Grade, by: &[String], count: u64) -> bool {
+    pub fn again(&mut self, key: RaceKey, grade: Grade, by: &[String], count: u64) -> bool {
         let told = self.index.get(&key).map(|&row| &mut self.rows[row]);
         let Some(told) = told.filter(|told| told.grade >= grade) else { return false };
         told.count += count;
@@ -209,7 +235,7 @@ impl Groups {
 
     /// The grade of the race of a key that is told: one of a stronger grade takes its place.
     #[must_use]
-    pub fn grade(&self, key: u64) -> Option<Grade> {
+    pub fn grade(&self, key: RaceKey) -> Option<Grade> {
         self.index.get(&key).map(|&row| self.rows[row].grade)
     }
 
@@ -220,7 +246,7 @@ impl Groups {
 
     /// Whether a race of this key is told.
     #[must_use]
-    pub fn contains(&self, key: u64) -> bool {
+    pub fn contains(&self, key: RaceKey) -> bool {
         self.index.contains_key(&key)
     }
 

@@ -8,6 +8,7 @@ use deadheat_core::options;
 use crate::args::Common;
 use crate::cmd::record::{self, Program};
 use crate::exit::{Exit, Failure};
+use crate::say::say;
 use crate::tell::{self, Judging, Telling};
 use crate::traces::Scratch;
 
@@ -65,7 +66,7 @@ fn warn_of_suppressions() {
     for name in options::VARIABLES {
         let text = std::env::var_os(name).unwrap_or_default();
         if options::value(&[text.as_bytes()], "suppressions").is_some_and(|value| !value.is_empty()) {
-            anstream::eprintln!(
+            say!(
                 "deadheat: warning: the `suppressions` of {name} hold only where a program is started by hand; here \
                  --suppressions FILE suppresses"
             );

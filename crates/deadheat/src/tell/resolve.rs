@@ -12,7 +12,7 @@ use deadheat_core::event::{BlockKind, LockMode as CoreLockMode};
 use deadheat_core::ids::{PlaceId, StackId, ThreadId};
 use deadheat_core::race::{Block, Race as CoreRace, RunOrder, Side};
 use deadheat_core::wire::descriptor;
-use deadheat_report::group::{is_own, is_runtime, key_frame, race_id, race_key};
+use deadheat_report::group::{RaceKey, is_own, is_runtime, key_frame, race_id, race_key};
 use deadheat_report::model::{
     Access, Frame, Hex, Location, Lock, LockMode, Operation, OrderHere, Race, Thread,
 };
@@ -80,7 +80,7 @@ impl<'a> Resolver<'a> {
     }
 
     /// As [`Self::id`], what the race is told apart from others by.
-    pub(crate) fn race_key(&mut self, race: &CoreRace) -> u64 {
+    pub(crate) fn race_key(&mut self, race: &CoreRace) -> RaceKey {
         let [one, other] = self.sides(race);
         race_key(&one, &other)
     }
