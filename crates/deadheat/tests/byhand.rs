@@ -142,6 +142,16 @@ fn reports_go_to_a_log_of_the_process() {
     let ended = run(&folder, "", &[("TSAN_OPTIONS", "log_path=told")]);
     assert_eq!((ended.code, &*ended.err), (Some(66), ""));
     assert!(log("told.").contains(RACE));
+    for (format, words) in
+        [("text", RACE), ("tsan", "WARNING: ThreadSanitizer"), ("json", "\"symbol\":\"shared\"")]
+    {
+        let options = format!("log_path=stdout format={format}");
+        let ended = run(&folder, "", &[("DEADHEAT_OPTIONS", &options)]);
+        assert_eq!((ended.code, &*ended.err), (Some(66), ""));
+        assert!(ended.out.contains(words) && ended.out.contains("done\n"), "{}", ended.out);
+    }
+    let names = fs::read_dir(&folder).expect("listed").flatten().map(|entry| entry.file_name());
+    assert!(!names.into_iter().any(|name| name.to_string_lossy().starts_with("std")));
     build(("cc", "c++"), &folder, &["-DOWN_OPTIONS"]);
     let ended = run(&folder, "", &[]);
     assert_eq!((ended.code, &*ended.err), (Some(5), ""));
@@ -158,7 +168,7 @@ fn what_cannot_be_meant_is_named() {
     for line in [
         "deadheat: warning: TSAN_OPTIONS: there is no option `halt`\n",
         "deadheat: warning: DEADHEAT_OPTIONS: not a number from 0 to 255 for `exitcode`\n",
-        "deadheat: warning: there is no format `rhyme`; this is `text`\n",
+        "deadheat: warning: DEADHEAT_OPTIONS: there is no format `rhyme`; this is `text`\n",
     ] {
         assert!(err.contains(line), "{line} in {err}");
     }

@@ -13,7 +13,7 @@ use nix::time::{ClockId, clock_gettime};
 use crate::args::Common;
 use crate::exit::{Exit, Failure};
 use crate::say::say;
-use crate::tell::output::Output;
+use crate::tell::output::{Output, Stream};
 use crate::tell::{self, LeaveOut, Telling};
 
 /// What the runtime hands over.
@@ -47,22 +47,21 @@ pub(crate) fn run(args: &Args, common: &Common) -> Result<Exit, Failure> {
 fn tell(args: &Args, texts: &[&[u8]], common: &Common) -> Result<Exit, Failure> {
     let value = |name| options::value(texts, name).filter(|value| !value.is_empty());
     let path = |name| value(name).map(|value| Path::new(OsStr::from_bytes(value)));
-    let format = value("format").map_or("text".into(), String::from_utf8_lossy);
-    let format = if named(&format).is_some() {
-        &*format
-    } else {
-        say!("deadheat: warning: there is no format `{format}`; this is `text`");
-        "text"
+    let format = format(texts);
+    let (stream, log) = match path("log_path") {
+        Some(name) if name.as_os_str() == "stdout" => (Stream::Output, None),
+        Some(name) if name.as_os_str() != "stderr" => (Stream::Errors, Some(name)),
+        _ => (Stream::Errors, None),
     };
-    let output = path("log_path").filter(|path| path.as_os_str() != "stderr").map(|path| {
-        let mut path = path.as_os_str().to_owned();
-        path.push(format!(".{}", args.process));
-        PathBuf::from(path)
+    let log = log.map(|name| {
+        let mut name = name.as_os_str().to_owned();
+        name.push(format!(".{}", args.process));
+        PathBuf::from(name)
     });
     let suppressions = path("suppressions").and_then(|path| readable(path, args.process));
     let own = args.suppressions.to_string_lossy().into_owned();
-    let adds = output.as_ref().is_some_and(|path| is_of(path, args.process));
-    let telling = Telling::by_hand(Output::by_hand(format, output, adds), suppressions, own);
+    let adds = log.as_ref().is_some_and(|path| is_of(path, args.process));
+    let telling = Telling::by_hand(Output::by_hand(format, stream, log, adds), suppressions, own);
     let off = |name| value(name).and_then(options::yes) == Some(false);
     let unwanted = options::FINDINGS.iter().filter(|row| off(row.0)).flat_map(|row| row.1).copied().collect();
     // ThreadSanitizer tells of a cycle only where each lock was asked for, unless it is asked for more.
@@ -73,6 +72,20 @@ fn tell(args: &Args, texts: &[&[u8]], common: &Common) -> Result<Exit, Failure> 
         atomics: flag("report_atomic_races") == Some(false),
     };
     tell::by_hand(&args.trace, (unwanted, brief), leave_out, &telling, common)
+}
+
+/// The form that is asked for; `text`, and a warning that names who asks, if there is none such.
+fn format<'a>(texts: &[&'a [u8]]) -> &'a str {
+    let sources = ["__tsan_default_options"].into_iter().chain(options::VARIABLES);
+    let asks = |(source, text): (&'static str, &&'a [u8])| Some((source, options::value(&[text], "format")?));
+    let asked = sources.zip(texts).filter_map(asks).last().filter(|(_, value)| !value.is_empty());
+    let Some((source, value)) = asked else { return "text" };
+    if let Some(format) = str::from_utf8(value).ok().and_then(named) {
+        return format.name;
+    }
+    let value = String::from_utf8_lossy(value);
+    say!("deadheat: warning: {source}: there is no format `{value}`; this is `text`");
+    "text"
 }
 
 /// The file, or the one beside the program; none, and a warning, if neither can be read.

@@ -25,12 +25,19 @@ pub(crate) struct Output {
     /// Write the report to a file instead of standard error (text) or output (other formats)
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Whether every form goes to standard error
+    /// Where every form goes that goes to no file; `None`: where it usually does
     #[arg(skip)]
-    errors: bool,
+    stream: Option<Stream>,
     /// Whether what is in the file stays
     #[arg(skip)]
     adds: bool,
+}
+
+/// A standard stream.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stream {
+    Output,
+    Errors,
 }
 
 /// The formats, for an option.
@@ -41,22 +48,26 @@ pub(crate) fn formats() -> PossibleValuesParser {
 impl Output {
     /// That form, to the standard streams.
     pub(crate) fn of(format: &str) -> Output {
-        Output { format: format.to_owned(), output: None, errors: false, adds: false }
+        Output { format: format.to_owned(), output: None, stream: None, adds: false }
     }
 
     /// That form, to a file.
     pub(crate) fn to(format: &str, path: &str) -> Output {
-        Output { format: format.to_owned(), output: Some(path.into()), errors: false, adds: false }
+        Output { format: format.to_owned(), output: Some(path.into()), stream: None, adds: false }
     }
 
-    /// That form, to that file (behind what is there, if it is to be added), else to standard error.
-    pub(crate) fn by_hand(format: &str, output: Option<PathBuf>, adds: bool) -> Output {
-        Output { format: format.to_owned(), output, errors: true, adds }
+    /// That form, to that file (behind what is there, if it is to be added), else to that stream.
+    pub(crate) fn by_hand(format: &str, stream: Stream, output: Option<PathBuf>, adds: bool) -> Output {
+        Output { format: format.to_owned(), output, stream: Some(stream), adds }
     }
 
     /// Whether people read it on standard error.
     pub(super) fn is_read(&self) -> bool {
-        self.output.is_none() && (self.errors || self.form().for_people)
+        self.output.is_none() && self.stream() == Stream::Errors
+    }
+
+    fn stream(&self) -> Stream {
+        self.stream.unwrap_or(if self.form().for_people { Stream::Errors } else { Stream::Output })
     }
 
     /// Sees to it that the file can be written, before there is something to write: what is in it stays.
@@ -92,7 +103,7 @@ fn try_to_open(path: &Path) -> io::Result<()> {
 /// Where that cannot be they are told on standard error, and the code is 70.
 pub(crate) fn write(reports: &[Report], output: &Output, common: &Common) -> Exit {
     // Who was not asked for a report says nothing where there is nothing to say.
-    if output.errors && reports.is_empty() {
+    if output.stream.is_some() && reports.is_empty() {
         return Exit::SUCCESS;
     }
     let format = output.form();
@@ -102,8 +113,12 @@ pub(crate) fn write(reports: &[Report], output: &Output, common: &Common) -> Exi
             return Exit::SUCCESS;
         }
         None => {
-            let out = &mut BufWriter::new(io::stdout());
-            ("standard output".to_owned(), say::heard(write_all(reports, format, false, common, out)))
+            let written = if format.for_people {
+                write_all(reports, format, true, common, &mut anstream::stdout())
+            } else {
+                write_all(reports, format, false, common, &mut BufWriter::new(io::stdout()))
+            };
+            ("standard output".to_owned(), say::heard(written))
         }
         Some(path) => {
             let write = |out: &mut dyn Write| write_all(reports, format, false, common, out);
@@ -112,7 +127,7 @@ pub(crate) fn write(reports: &[Report], output: &Output, common: &Common) -> Exi
     };
     let Err(fault) = written else { return Exit::SUCCESS };
     say!("deadheat: warning: cannot write {place}: {fault}; this is standard error");
-    on_standard_error(reports, if output.errors { format } else { &FORMATS[0] }, common);
+    on_standard_error(reports, if output.stream.is_some() { format } else { &FORMATS[0] }, common);
     Exit::Own
 }
 
