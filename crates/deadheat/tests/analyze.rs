@@ -138,6 +138,8 @@ fn what_a_shell_and_a_manual_want() {
         let (code, out, err) = folder.run(&["completions", shell]);
         assert_eq!((code, err.as_str()), (0, ""), "{shell}");
         assert!(out.contains("hunt") && out.contains("until-met"), "{shell}: {out}");
+        // What deadheat alone gives is not offered.
+        assert!(!out.contains("by-hand") && !out.contains("warden"), "{shell}: {out}");
     }
     let (code, _, err) = folder.run(&["man", "pages"]);
     assert_eq!(code, 0, "{err}");

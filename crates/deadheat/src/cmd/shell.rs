@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::CommandFactory;
+use clap::{Args as _, CommandFactory};
 use clap_complete::Shell;
 
 use crate::args::{Cli, Common};
@@ -28,9 +28,16 @@ pub(crate) struct ManArgs {
 /// Writes a shell's completions.
 pub(crate) fn completions(args: &CompletionArgs) -> Result<Exit, Failure> {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "deadheat", &mut script);
+    clap_complete::generate(args.shell, &mut shown(), "deadheat", &mut script);
     say::answer(&script)?;
     Ok(Exit::SUCCESS)
+}
+
+/// The command line without the commands that deadheat alone gives, which shells would offer all the same.
+fn shown() -> clap::Command {
+    let all = Cli::command();
+    let shown: Vec<_> = all.get_subcommands().filter(|command| !command.is_hide_set()).cloned().collect();
+    Common::augment_args(clap::Command::new("deadheat").version(env!("CARGO_PKG_VERSION"))).subcommands(shown)
 }
 
 /// Writes the manual's pages.
