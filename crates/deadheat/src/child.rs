@@ -60,11 +60,13 @@ pub(crate) fn find(command: &[OsString]) -> Result<PathBuf, Failure> {
     let name = command.first().map_or(OsStr::new(""), OsString::as_os_str);
     find_program(name).ok_or_else(|| {
         let shown = name.to_string_lossy();
-        if name.as_bytes().contains(&b'/') && Path::new(name).exists() {
-            Failure::missing(format!("{shown} is not an executable program (chmod +x?)"))
-        } else {
-            Failure::missing(format!("there is no program {shown}; build it first, or check its path"))
-        }
+        // Without a slash it is looked for in the folders of PATH.
+        let there = if name.as_bytes().contains(&b'/') { Path::new(name).try_exists() } else { Ok(false) };
+        Failure::missing(match there {
+            Ok(true) => format!("{shown} is not an executable program (chmod +x?)"),
+            Ok(false) => format!("there is no program {shown}; build it first, or check its path"),
+            Err(fault) => format!("cannot look at the program {shown}: {fault}"),
+        })
     })
 }
 

@@ -55,6 +55,22 @@ fn what_cannot_be_read_or_written_is_said_before_the_program_is_started() {
     assert!(fs::read_to_string(folder.join("old")).expect("written").contains(RACE));
 }
 
+/// A path may lead nowhere, or not be allowed to be followed, though a program is there.
+#[test]
+fn why_a_program_cannot_be_looked_at_is_said() {
+    let folder = folder("places", "hidden");
+    std::os::unix::fs::symlink("loop", folder.join("loop")).expect("linked");
+    fs::write(folder.join("file"), "").expect("written");
+    for (program, words) in [
+        ("./nothere", "there is no program ./nothere; build it first, or check its path"),
+        ("./file", "./file is not an executable program (chmod +x?)"),
+        ("./loop/x", "cannot look at the program ./loop/x: Too many levels of symbolic links"),
+        ("./file/x", "cannot look at the program ./file/x: Not a directory"),
+    ] {
+        check(&folder, &["run", "--", program], 69, words);
+    }
+}
+
 #[test]
 fn what_cannot_be_written_in_the_end_is_told_on_standard_error() {
     let folder = built("after");
