@@ -72,6 +72,23 @@ fn why_a_program_cannot_be_looked_at_is_said() {
 }
 
 #[test]
+fn an_option_that_has_no_effect_while_the_program_runs_is_refused() {
+    let folder = built("refused");
+    for option in [["--memory-limit", "100"], ["--window", "100"], ["--by", "csp"]] {
+        let options = ["run", option[0], option[1], "--", "./racy"];
+        check(&folder, &options, 2, &format!("{} {} needs the whole run", option[0], option[1]));
+        assert!(!folder.join("started").exists());
+        check(
+            &folder,
+            &["run", "--recorded", option[0], option[1], "--fail-on", "observed", "--", "./racy", "quiet"],
+            3,
+            "",
+        );
+        fs::remove_file(folder.join("started")).expect("it was started");
+    }
+}
+
+#[test]
 fn what_cannot_be_written_in_the_end_is_told_on_standard_error() {
     let folder = built("after");
     for way in [&["run"][..], &["run", "--recorded"]] {

@@ -36,7 +36,7 @@ pub(crate) struct Args {
 /// there were races, 70 if there were none and the report cannot be written, else the program's own.
 pub(crate) fn run(args: &Args, common: &Common) -> Result<Exit, Failure> {
     let Args { recorded, online: _, trace, judging, telling, program } = args;
-    if let (false, Some(option)) = (recorded, judging.needs_recording()) {
+    if let (false, Some(option)) = (recorded, judging.is_of_recordings()) {
         return Err(Failure::usage(format!(
             "{option} needs the whole run, and races are found while the program runs; \
              `deadheat run --recorded {option} -- PROG` records it and judges the recording"

@@ -82,6 +82,13 @@ impl Judging {
         Judging { found: true, ..self }
     }
 
+    /// The option, if one says how to judge a recording, and nothing of races that are found while the program runs.
+    pub(crate) fn is_of_recordings(&self) -> Option<String> {
+        let limit = self.memory_limit.map(|limit| format!("--memory-limit {limit}"));
+        let window = || self.window.map(|window| format!("--window {window}"));
+        self.needs_recording().or(limit).or_else(window)
+    }
+
     /// The option, if one asks for what only a recording can tell.
     pub(crate) fn needs_recording(&self) -> Option<String> {
         let other = self.by.iter().find(|name| !found::tells(name));
