@@ -193,6 +193,7 @@ fn with_name(name: &str) -> Report {
     name.clone_into(&mut race.threads[0].name);
     race.location = Location::Named { name: name.to_owned() };
     of.findings[0].message = format!("at {name}");
+    of.findings[0].count = 1;
     of
 }
 
