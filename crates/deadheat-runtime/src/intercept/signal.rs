@@ -1,7 +1,8 @@
 //! Signal handlers: ours runs in the place of the program's and calls that, so that what a handler must not do is seen.
 //!
-//! Invariant: what the program asks of its handlers and their flags is answered as if ours were not there. A handler of ours that is left by a jump,
-//! or by a thread's end, leaves nothing behind but that the rest of a handler around it is not looked at.
+//! Invariant: what the program asks of its handlers and their flags is answered as if ours were not there, and ours is never taken for the program's,
+//! which would call itself. A handler of ours that is left by a jump, or by a thread's end, leaves nothing behind but that the rest of a handler around
+//! it is not looked at.
 
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
@@ -16,8 +17,11 @@ use crate::sys::c;
 const SIGNALS: usize = 65;
 const SIG_DFL: usize = 0;
 const SIG_IGN: usize = 1;
+/// To `sigset` no handler, but a signal that is to be blocked.
+const SIG_HOLD: usize = 2;
 const SIG_ERR: usize = usize::MAX;
 const SA_SIGINFO: c_int = 4;
+const SA_RESETHAND: c_int = 1 << 31;
 /// What a thread does brings these upon it, in the middle of what it does: its handler may do what the thread may.
 const SYNCHRONOUS: [c_int; 7] = [4, 5, 6, 7, 8, 11, 31];
 
@@ -31,7 +35,7 @@ struct Action {
     restorer: usize,
 }
 
-/// The program's handler of each signal, and the flags that it gave.
+/// The program's handler of each signal, and the flags that it gave last, with a handler or without.
 static HANDLERS: [AtomicUsize; SIGNALS] = [const { AtomicUsize::new(SIG_DFL) }; SIGNALS];
 static FLAGS: [AtomicU32; SIGNALS] = [const { AtomicU32::new(0) }; SIGNALS];
 
@@ -120,8 +124,14 @@ impl Interrupted {
     }
 }
 
+/// What the program gave a signal last: its handler, also if that is not there any more, and the flags.
+fn given(signal: c_int) -> (usize, c_int) {
+    let at = signal as usize % SIGNALS;
+    (HANDLERS[at].load(Ordering::Acquire), FLAGS[at].load(Ordering::Relaxed) as c_int)
+}
+
 /// Gives a handler of the program's to a signal by `set`, which gets the one that is to be installed; `flags` are the program's. What was there before
-/// is given back, if ours is in its place.
+/// is given back, if ours is in its place. Whoever learnt of ours by a way that is not seen, and puts it back, has the last one of the program's again.
 fn install(
     pc: usize,
     signal: c_int,
@@ -129,14 +139,18 @@ fn install(
     set: impl FnOnce(usize) -> bool,
 ) -> (usize, c_int) {
     let at = signal as usize % SIGNALS;
-    let before = (HANDLERS[at].load(Ordering::Acquire), FLAGS[at].load(Ordering::Relaxed) as c_int);
+    let before = given(signal);
+    if handler == ours() {
+        set(handler);
+        return before;
+    }
     let is_own = handler > SIG_IGN;
+    FLAGS[at].store(flags as u32, Ordering::Relaxed);
     if is_own {
         HANDLERS[at].store(handler, Ordering::Release);
-        FLAGS[at].store(flags as u32, Ordering::Relaxed);
         log::event(pc, &Op::Signal { object: object(signal), kind: SyncKind::Annotation });
     }
-    if !set(if is_own { ours() } else { handler }) && is_own {
+    if !set(if is_own { ours() } else { handler }) {
         HANDLERS[at].store(before.0, Ordering::Release);
         FLAGS[at].store(before.1 as u32, Ordering::Relaxed);
     }
@@ -157,8 +171,7 @@ intercept! {
             let mut result = 0;
             let before = if action.is_null() {
                 result = real(signal, action, old);
-                let at = signal as usize;
-                (HANDLERS[at].load(Ordering::Acquire), FLAGS[at].load(Ordering::Relaxed) as c_int)
+                given(signal)
             } else {
                 let mut own = action.cast::<Action>().read();
                 install(pc, signal, (own.handler, own.flags), |handler| {
@@ -171,32 +184,59 @@ intercept! {
                 })
             };
             if result == 0 && !old.is_null() {
-                let old = &mut *old.cast::<Action>();
-                if old.handler == ours() {
-                    old.handler = before.0;
-                    old.flags = old.flags & !SA_SIGINFO | before.1 & SA_SIGINFO;
-                }
+                answer(&mut *old.cast::<Action>(), before);
             }
             result
         }
     }
 }
 
-intercept! {
-    /// `signal`
-    fn dh_wrap_signal / signal(number: c_int, handler: usize) -> usize; pc {
-        type Real = unsafe extern "C" fn(c_int, usize) -> usize;
-        let real = real!("signal", Real);
-        if !recording() || !(0..SIGNALS as c_int).contains(&number) || handler == SIG_ERR {
-            // SAFETY: passed on.
-            return unsafe { real(number, handler) };
-        }
-        let mut result = SIG_ERR;
-        let before = install(pc, number, (handler, 0), |handler| {
-            // SAFETY: passed on.
-            result = unsafe { real(number, handler) };
-            result != SIG_ERR
-        });
-        if result == ours() { before.0 } else { result }
+/// What the system tells of a signal becomes what the program has given it.
+fn answer(old: &mut Action, before: (usize, c_int)) {
+    // A handler that is there for one signal alone is gone then, and its flags stay.
+    let is_reset = old.handler == SIG_DFL && old.flags & SA_RESETHAND != 0;
+    if old.handler == ours() {
+        old.handler = before.0;
+    } else if !is_reset {
+        return;
     }
+    old.flags = old.flags & !SA_SIGINFO | before.1 & SA_SIGINFO;
+}
+
+macro_rules! signal {
+    ($($export:ident / $inner:ident $name:literal ($($none:ident),*);)*) => {$(
+        intercept! {
+            fn $export / $inner(number: c_int, handler: usize) -> usize; pc {
+                type Real = unsafe extern "C" fn(c_int, usize) -> usize;
+                let real = real!($name, Real);
+                if !recording() || !(0..SIGNALS as c_int).contains(&number) {
+                    // SAFETY: passed on.
+                    return unsafe { real(number, handler) };
+                }
+                let mut result = SIG_ERR;
+                let mut set = |handler| {
+                    // SAFETY: passed on.
+                    result = unsafe { real(number, handler) };
+                    result != SIG_ERR
+                };
+                let before = if [SIG_ERR $(, $none)*].contains(&handler) {
+                    set(handler);
+                    given(number)
+                } else {
+                    install(pc, number, (handler, 0), set)
+                };
+                if result == ours() { before.0 } else { result }
+            }
+        }
+    )*};
+}
+
+// `__sysv_signal` is what `signal` means in a program that asks for no more than the C standard has. What is in parentheses is no handler.
+signal! {
+    dh_wrap_signal / signal "signal" ();
+    dh_wrap_bsd_signal / bsd_signal "bsd_signal" ();
+    dh_wrap_ssignal / ssignal "ssignal" ();
+    dh_wrap_sysv_signal / sysv_signal "sysv_signal" ();
+    dh_wrap___sysv_signal / internal_sysv_signal "__sysv_signal" ();
+    dh_wrap_sigset / sigset "sigset" (SIG_HOLD);
 }
