@@ -35,6 +35,7 @@ mod heap;
 mod jump;
 mod load;
 pub(crate) mod memory;
+mod message;
 mod mutex;
 mod once;
 mod open;

@@ -3,7 +3,7 @@
 use core::ffi::{c_int, c_void};
 
 use super::descriptor::{accepted, acquire, connecting, created, made, release, told_by, used};
-use super::file::{Part, both_made, each_part};
+use super::file::both_made;
 use super::touch::{system_reads, system_writes};
 use crate::cold::start;
 use crate::sys::machine::caller_word;
@@ -57,52 +57,6 @@ unsafe extern "C" fn sendto(
         system_reads(pc, from, put as usize);
     }
     put
-}
-
-/// A `struct msghdr`, its first half.
-#[repr(C)]
-struct Message {
-    name: *mut c_void,
-    name_len: u32,
-    parts: *const Part,
-    part_count: usize,
-}
-
-intercept! {
-    /// `recvmsg`
-    fn dh_wrap_recvmsg / recvmsg(file: c_int, message: *mut Message, flags: c_int) -> isize; pc {
-        type Real = unsafe extern "C" fn(c_int, *mut Message, c_int) -> isize;
-        // SAFETY: passed on.
-        unsafe {
-            let got = real!("recvmsg", Real)(file, message, flags);
-            if got >= 0 && start::recording() {
-                acquire(pc, file);
-                let message = &*message;
-                each_part(message.parts, message.part_count, got, |to, len| system_writes(pc, to, len));
-            }
-            got
-        }
-    }
-}
-
-intercept! {
-    /// `sendmsg`
-    fn dh_wrap_sendmsg / sendmsg(file: c_int, message: *const Message, flags: c_int) -> isize; pc {
-        type Real = unsafe extern "C" fn(c_int, *const Message, c_int) -> isize;
-        // SAFETY: passed on.
-        unsafe {
-            let read = |total| {
-                let message = &*message;
-                each_part(message.parts, message.part_count, total, |from, len| system_reads(pc, from, len));
-            };
-            let told = start::recording() && release(pc, file, || read(isize::MAX));
-            let put = real!("sendmsg", Real)(file, message, flags);
-            if !told && put > 0 && start::recording() {
-                read(put);
-            }
-            put
-        }
-    }
 }
 
 intercept! {
