@@ -17,15 +17,13 @@
 //! The objects are numbers that no address of a program can be: their highest byte is `0xfd`.
 
 use core::ffi::c_int;
-
 use core::ptr::addr_of;
-use core::sync::atomic::{AtomicU32, Ordering};
 
 use deadheat_core::access::{Access, Mode, Via};
 use deadheat_core::event::{BlockKind, Op, SyncKind};
 use deadheat_core::wire::descriptor::{CELL, SPAN};
 
-use super::confine;
+use super::{confine, told};
 use crate::cold::{byhand, start};
 use crate::hot::{log, thread};
 use crate::sys;
@@ -48,6 +46,9 @@ const fn object(class: u64, number: u64) -> u64 {
     0xfd << 56 | class << 48 | number & NUMBER
 }
 
+/// The object of all sockets whose peer cannot be told.
+const SOCKETS: u64 = object(SOCKET, 0);
+
 /// The object that orders what passes through `file`.
 fn object_of(file: c_int, way: Way) -> Option<u64> {
     const KIND: u32 = 0o170_000;
@@ -56,7 +57,7 @@ fn object_of(file: c_int, way: Way) -> Option<u64> {
     const NO_KIND: u32 = 0;
     if confine::is_confined() {
         // What it is cannot be asked any more, so all are one.
-        return Some(object(SOCKET, 0));
+        return Some(SOCKETS);
     }
     let status = sys::status(file).ok()?;
     match status.mode & KIND {
@@ -76,7 +77,7 @@ fn socket(file: c_int, way: Way) -> u64 {
             };
             object(STREAM, u64::from(from) << 16 | u64::from(to))
         }
-        None => object(SOCKET, 0),
+        None => SOCKETS,
     }
 }
 
@@ -110,7 +111,7 @@ pub(super) fn used(pc: usize, file: c_int) {
 /// purpose: that is a use only.
 fn born(pc: usize, file: c_int, mode: Mode) {
     if let Some(address) = cell(file).filter(|_| start::recording() && byhand::is_ours()) {
-        TOLD_BY[file as usize].store(0, Ordering::Relaxed);
+        told::forget(file);
         log::event(pc, &Op::Alloc { address, size: CELL, kind: BlockKind::Descriptor });
         touch(pc, file, mode);
     }
@@ -134,6 +135,7 @@ pub(super) fn closing(pc: usize, file: c_int) {
         return;
     }
     release(pc, file, || {});
+    told::forget(file);
     if let Some(address) = cell(file) {
         log::event(pc, &Op::Free { address, size: TOUCHED, kind: BlockKind::Descriptor });
     }
@@ -158,21 +160,15 @@ pub(super) fn release(pc: usize, file: c_int, first: impl FnOnce()) -> bool {
     let Some(object) = object_of(file, Way::Out) else { return false };
     first();
     signal(pc, object);
-    match TOLD_BY.get(file as usize).map_or(0, |told| told.load(Ordering::Relaxed)) {
-        0 => {}
-        set => signal(pc, self::object(ANONYMOUS, u64::from(set - 1))),
-    }
+    told::each(object, |set| signal(pc, self::object(ANONYMOUS, set)));
     true
 }
 
-/// By descriptor, 1 + the `epoll` that tells what happens to it, if there is one.
-static TOLD_BY: [AtomicU32; (SPAN / CELL) as usize] = [const { AtomicU32::new(0) }; (SPAN / CELL) as usize];
-
-/// What goes into `file` is told through the `epoll` `set` from now on: who is told of it there comes after it, also if
-/// nothing is read.
+/// What shows at `file` is told through the `epoll` `set` from now on: who is told of it there comes after what went in, also
+/// if nothing is read.
 pub(super) fn told_by(file: c_int, set: c_int) {
-    if let Some(told) = TOLD_BY.get(file as usize) {
-        told.store(set as u32 + 1, Ordering::Relaxed);
+    if let Some(object) = object_of(file, Way::In) {
+        told::add(file, object, set, object != SOCKETS);
     }
 }
 
