@@ -8,6 +8,9 @@ pub const TELLER: &str = "DEADHEAT";
 /// The command that does so. Its arguments: the trace, the process, three texts of options (the program's own, then those
 /// of [`VARIABLES`]), and the program's own suppressions.
 pub const COMMAND: &core::ffi::CStr = c"tell-by-hand";
+/// The code that it ends with if it had something to say, whatever that makes the program end with; 0 if it had nothing. With
+/// any other it, or what loads it, could not do its work.
+pub const TOLD: u8 = 66;
 
 /// What the bytes of a runtime object hold in front of the room for the path of the command line.
 pub const PATH_MARK: [u8; 40] = *b"deadheat: where the command line lies: \0";

@@ -45,7 +45,12 @@ struct Ended {
 fn run(folder: &Path, way: &str, environment: &[(&str, &str)]) -> Ended {
     let mut command = Command::new(folder.join("program"));
     clean(&mut command);
-    let found = output(command.arg(way).envs(environment.iter().copied()), folder);
+    ended(command.arg(way).envs(environment.iter().copied()), folder)
+}
+
+/// Runs what starts the program.
+fn ended(command: &mut Command, folder: &Path) -> Ended {
+    let found = output(command, folder);
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let (out, err) = (text(&found.stdout), text(&found.stderr));
     Ended { code: found.status.code(), signal: found.status.signal(), out, err }
@@ -232,6 +237,22 @@ fn without_the_command_line_places_and_a_trace_are_left() {
     let analyzed = output(common::deadheat().args(command.split(' ')), &folder);
     assert_eq!(analyzed.status.code(), Some(66), "{}", common::said(&analyzed));
     assert!(common::said(&analyzed).contains(RACE), "{}", common::said(&analyzed));
+}
+
+/// It may be there, and the loader does not get the libraries that it needs.
+#[test]
+fn a_command_line_that_does_not_do_its_work_is_as_good_as_none() {
+    let folder = built("unloadable");
+    // One descriptor is the trace, and the loader gets none.
+    let mut shell = Command::new("sh");
+    clean(&mut shell);
+    let ended = ended(shell.args(["-c", "ulimit -n 4; exec ./program"]), &folder);
+    assert_eq!(ended.code, Some(66), "{}", ended.err);
+    assert!(ended.err.contains("deadheat: data race: write of 4 bytes at "), "{}", ended.err);
+    assert!(ended.err.contains(", which tells more; where there is another one: "), "{}", ended.err);
+    let told = run(&folder, "", &[("DEADHEAT_OPTIONS", "exitcode=127")]);
+    assert_eq!(told.code, Some(127), "{}", told.err);
+    assert!(told.err.contains(RACE) && !told.err.contains("cannot run"), "{}", told.err);
 }
 
 /// Builds a program of `spec/programs` in a folder of the test's own.

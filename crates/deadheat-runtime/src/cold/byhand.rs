@@ -8,7 +8,7 @@
 
 use core::ffi::{CStr, c_char};
 use core::ptr::null;
-use core::sync::atomic::{AtomicI32, AtomicU32, Ordering};
+use core::sync::atomic::{AtomicU32, Ordering};
 
 use deadheat_core::options;
 use deadheat_core::wire::header;
@@ -24,8 +24,10 @@ static ON: AtomicU32 = AtomicU32::new(0);
 static HALTS: AtomicU32 = AtomicU32::new(0);
 /// Records that have been told.
 static TOLD: AtomicU32 = AtomicU32::new(0);
-/// The code that the races which have been told end the process with; 0 if they do not count.
-static CODE: AtomicI32 = AtomicI32::new(0);
+/// Whether any of them was worth a word: else all were suppressed.
+static WORTH: AtomicU32 = AtomicU32::new(0);
+/// How the command line ends that had something to say.
+const SAID: i32 = options::TOLD as i32;
 /// One thread tells at a time.
 static TELLING: Lock = Lock::new();
 
@@ -91,7 +93,7 @@ fn keep(text: &[u8]) -> *const c_char {
 /// In a forked child, whose trace is begun: it has found nothing yet.
 pub(crate) fn in_child() {
     TOLD.store(0, Ordering::Relaxed);
-    CODE.store(0, Ordering::Relaxed);
+    WORTH.store(0, Ordering::Relaxed);
     TELLING.release();
 }
 
@@ -119,18 +121,28 @@ pub(crate) fn tell(code: i32) -> i32 {
             // SAFETY: the copy makes a copy of its own, waits and ends.
             let told = match unsafe { sys::copy_process() } {
                 Ok(0) => sys::exit(see_to_it(&quiet, process)),
-                Ok(copy) => sys::wait_for(copy).unwrap_or_else(rescue),
+                Ok(copy) => answer(sys::wait_for(copy)).unwrap_or_else(rescue),
                 Err(_) => rescue(),
             };
-            if told != 0 {
-                CODE.store(told, Ordering::Relaxed);
+            if told == SAID {
+                WORTH.store(1, Ordering::Relaxed);
             }
         }
     });
-    match CODE.load(Ordering::Relaxed) {
-        0 => code,
-        races => races,
+    if WORTH.load(Ordering::Relaxed) == 0 {
+        return code;
     }
+    // SAFETY: the kept texts end with a NUL.
+    let texts = texts().map(|text| unsafe { CStr::from_ptr(text).to_bytes() });
+    match options::exit_code(&texts) {
+        0 => code,
+        races => i32::from(races),
+    }
+}
+
+/// The code that the command line ended with, if it did its work. A loader that does not find a library ends with one, too.
+fn answer(code: Option<i32>) -> Option<i32> {
+    code.filter(|code| [0, SAID].contains(code))
 }
 
 /// Whether the calling process is the one that the trace is of.
@@ -145,17 +157,16 @@ fn texts() -> [*const c_char; TEXTS] {
     unsafe { KEPT.texts }
 }
 
-/// Tells what can be told here; gives the code to end with.
+/// Tells what can be told here; ends as the command line would.
 fn rescue() -> i32 {
     if online::certain() == 0 {
         // Whether locks are taken in opposite orders only the command line knows.
         return 0;
     }
-    // SAFETY: the kept texts end with a NUL.
-    let (texts, teller) =
-        unsafe { (texts().map(|text| CStr::from_ptr(text).to_bytes()), CStr::from_ptr(teller()).to_bytes()) };
+    // SAFETY: the path ends with a NUL.
+    let teller = unsafe { CStr::from_ptr(teller()).to_bytes() };
     rescue::tell(block::in_memory(), teller);
-    i32::from(options::exit_code(&texts))
+    SAID
 }
 
 /// The path of the command line.
@@ -171,7 +182,7 @@ fn see_to_it(quiet: &sys::Quiet, process: u32) -> i32 {
     // SAFETY: the copy becomes another program or ends.
     let told = match unsafe { sys::copy_process() } {
         Ok(0) => become_teller(quiet, process),
-        Ok(copy) => sys::wait_for(copy),
+        Ok(copy) => answer(sys::wait_for(copy)),
         Err(_) => None,
     };
     told.unwrap_or_else(rescue)

@@ -31,7 +31,7 @@ pub(crate) struct Args {
     suppressions: OsString,
 }
 
-/// Tells the races; ends with the code that the program is to end with, 0 for its own.
+/// Tells the races; ends with [`options::TOLD`] unless there is nothing to tell.
 pub(crate) fn run(args: &Args, common: &Common) -> Result<Exit, Failure> {
     let texts: Vec<&[u8]> = args.options.iter().map(|text| text.as_bytes()).collect();
     match tell(args, &texts, common) {
@@ -40,7 +40,7 @@ pub(crate) fn run(args: &Args, common: &Common) -> Result<Exit, Failure> {
         // A program that has nothing to tell asks nobody: what became of the telling does not change that it has.
         Err(failure) => say!("deadheat: {failure}"),
     }
-    Ok(Exit::Program(options::exit_code(&texts)))
+    Ok(Exit::Program(options::TOLD))
 }
 
 /// Tells the races as the options say; the code is 66 or 0.
