@@ -136,6 +136,21 @@ fn options_of_the_environment_hold() {
 }
 
 #[test]
+fn the_first_race_ends_the_process_whatever_its_code() {
+    let folder = built("halted");
+    let halted = |options: &str| run(&folder, "", &[("DEADHEAT_OPTIONS", options)]);
+    for code in [0, 7] {
+        let Ended { code: found, out, err, .. } = halted(&format!("halt_on_error=1:exitcode={code}"));
+        assert_eq!((found, out.contains("destructor")), (Some(code), false), "{err}");
+        assert_eq!(err.matches(RACE).count(), 1, "{err}");
+    }
+    fs::write(folder.join("list"), "race:store\n").expect("written");
+    let suppressed = halted("halt_on_error=1:exitcode=0:suppressions=list");
+    let expected = (Some(3), "begin\ndone\ndestructor\n", "");
+    assert_eq!((suppressed.code, &*suppressed.out, &*suppressed.err), expected);
+}
+
+#[test]
 fn reports_go_to_a_log_of_the_process() {
     let folder = built("log");
     let log = |start: &str| {

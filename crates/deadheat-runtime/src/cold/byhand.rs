@@ -97,11 +97,11 @@ pub(crate) fn in_child() {
     TELLING.release();
 }
 
-/// A race was found: tells it and ends the process, if the first one is to.
+/// A race was found: tells it and ends the process, if the first one is to. One that is suppressed ends nothing.
 pub(crate) fn halt() {
     if HALTS.load(Ordering::Relaxed) != 0 {
         let code = exit::leave(0);
-        if code != 0 {
+        if WORTH.load(Ordering::Relaxed) != 0 {
             sys::exit(code);
         }
     }
