@@ -519,7 +519,7 @@ fn resolve(
     summary.notes.extend(notes(trace, &run));
     summary.notes.extend(found::note(&run, &races));
     // Who was started by hand brought them along; what is told then is suspected, too.
-    if !judging.suspected && !(races.is_empty() && findings.is_empty()) {
+    if !(judging.suspected || races.is_empty() && findings.is_empty()) {
         summary.notes.extend(limits::unheeded(&mut resolver));
     }
     summary.notes.extend(
