@@ -21,9 +21,11 @@ fn own() -> usize {
     run_pending as *const () as usize
 }
 
+unsafe extern "C" fn nothing() {}
+
 /// What is to run in place of our routine.
 unsafe extern "C" fn pending() -> Two {
-    let Some(thread) = current() else { return Two(0, 0) };
+    let Some(thread) = current() else { return Two(nothing as *const () as usize, 0) };
     // SAFETY: `before` left the pending routine in the calling thread's state just before.
     let (routine, control): Pending = unsafe { (*thread).once };
     // It may have been left before.
@@ -52,7 +54,7 @@ unsafe extern "C" fn left(_: c_int, actions: c_int, _: u64, _: *mut c_void, cont
 
 /// Before the real function: our routine goes in place of the program's.
 unsafe fn before(control: *mut c_void, routine: usize, (pc, stack): (usize, usize), real: usize) -> Two {
-    let Some(thread) = current().filter(|_| recording()) else { return Two(real, routine) };
+    let Some(thread) = (if recording() { current() } else { None }) else { return Two(real, routine) };
     // SAFETY: the calling thread's own state; a function is entered, which is left behind the real one.
     unsafe {
         (*thread).once = (routine, control as usize);
