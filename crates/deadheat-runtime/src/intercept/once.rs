@@ -6,6 +6,7 @@ use core::ffi::{c_int, c_void};
 
 use deadheat_core::event::{Op, SyncKind};
 
+use crate::abi::annotate::leave_below;
 use crate::cold::start::recording;
 use crate::hot::thread::current;
 use crate::hot::{access, atomic, log};
@@ -38,16 +39,37 @@ unsafe extern "C" fn ran(control: usize) {
     log::event(own(), &Op::Signal { object: control as u64, kind: SyncKind::Once });
 }
 
+/// What an unwinder asks of a function: whether it leaves it, and not only looks who would stop it.
+const LEAVES: c_int = 2;
+/// The answer of one that it may leave.
+const GOES_ON: c_int = 8;
+
 /// The personality routine of our own one: it was left by an exception, or by the end of its thread. Whoever runs it next does so after that.
 unsafe extern "C" fn left(_: c_int, actions: c_int, _: u64, _: *mut c_void, context: *mut c_void) -> c_int {
-    const LEAVES: c_int = 2;
-    const GOES_ON: c_int = 8;
     if actions & LEAVES != 0
         // SAFETY: the unwinder's.
         && let Some(control) = unsafe { through::object_at(context) }
     {
         // SAFETY: nothing is asked of the caller.
         unsafe { ran(control) };
+    }
+    GOES_ON
+}
+
+/// That of who called it: what was entered since is left.
+unsafe extern "C" fn left_all(
+    _: c_int,
+    actions: c_int,
+    _: u64,
+    _: *mut c_void,
+    context: *mut c_void,
+) -> c_int {
+    if actions & LEAVES != 0
+        // SAFETY: the unwinder's.
+        && let Some(stack) = unsafe { through::stack_at(context) }
+    {
+        // SAFETY: the calling thread goes on there.
+        unsafe { leave_below(stack as u64) };
     }
     GOES_ON
 }
@@ -73,7 +95,7 @@ unsafe extern "C" fn after(control: *mut c_void, pc: usize, result: c_int, passe
     result
 }
 
-shim_caller!(dh_wrap_pthread_once, before_pthread_once, after);
+shim_caller!(dh_wrap_pthread_once, before_pthread_once, after, left_all);
 
 /// `pthread_once`
 unsafe extern "C" fn before_pthread_once(
@@ -86,7 +108,7 @@ unsafe extern "C" fn before_pthread_once(
     unsafe { before(control, routine, (pc, stack), real!("pthread_once", unsafe extern "C" fn()) as usize) }
 }
 
-shim_caller!(dh_wrap_call_once, before_call_once, after);
+shim_caller!(dh_wrap_call_once, before_call_once, after, left_all);
 
 /// `call_once`
 unsafe extern "C" fn before_call_once(control: *mut c_void, routine: usize, pc: usize, stack: usize) -> Two {

@@ -1,6 +1,8 @@
 //! What only x86-64 knows of functions that exceptions and cancelled threads go through: their frames have no code to be run then but what is named, and
 //! the unwinder finds its way through them. Rust's own frames would end the program.
 
+use core::ffi::{c_int, c_void};
+
 /// Exports `$name`, a function of up to three integer arguments whose work `$make` may do: it is called with them and, in the register behind theirs, the
 /// return address, and gives an [`Or`]. Where that has no result, the other function is gone to as if it had been called itself.
 macro_rules! shim_or {
@@ -41,35 +43,45 @@ pub(crate) struct Or {
 }
 
 /// Exports `$name`, a function of an object and a routine that calls the routine: `$before(object, routine, pc, stack)` gives the real function and the
-/// routine to pass to it, `$after(object, pc, result, passed)` is called when it has returned and gives the result. `stack` is the caller's stack pointer.
+/// routine to pass to it, `$after(object, pc, result, passed)` is called when it has returned and gives the result, and `$left`, an unwinder's personality
+/// routine, when it is left otherwise; [`stack_at`] tells that the caller's stack pointer. `stack` is just below that.
 macro_rules! shim_caller {
-    ($name:ident, $before:path, $after:path) => {
+    ($name:ident, $before:path, $after:path, $left:path) => {
         #[cfg(deadheat_object)]
         #[unsafe(naked)]
         #[unsafe(no_mangle)]
         unsafe extern "C" fn $name() {
             core::arch::naked_asm!(
                 ".cfi_startproc",
+                // Told as a distance of 32 bits from where that is.
+                ".cfi_personality 0x1b, {left}",
+                "push rbx",
+                ".cfi_adjust_cfa_offset 8",
+                ".cfi_offset rbx, -16",
+                "lea rbx, [rsp + 16]",
                 "push rdi",
                 ".cfi_adjust_cfa_offset 8",
-                "sub rsp, 16",
-                ".cfi_adjust_cfa_offset 16",
-                "mov rdx, qword ptr [rsp + 24]",
-                "lea rcx, [rsp + 32]",
+                "sub rsp, 24",
+                ".cfi_adjust_cfa_offset 24",
+                "mov rdx, qword ptr [rbx - 8]",
+                "lea rcx, [rbx - 8]",
                 "call {before}",
                 "mov qword ptr [rsp], rdx",
-                "mov rdi, qword ptr [rsp + 16]",
+                "mov rdi, qword ptr [rsp + 24]",
                 "mov rsi, rdx",
                 "call rax",
-                "mov rdi, qword ptr [rsp + 16]",
-                "mov rsi, qword ptr [rsp + 24]",
+                "mov rdi, qword ptr [rsp + 24]",
+                "mov rsi, qword ptr [rbx - 8]",
                 "mov edx, eax",
                 "mov rcx, qword ptr [rsp]",
                 "call {after}",
-                "add rsp, 24",
-                ".cfi_adjust_cfa_offset -24",
+                "add rsp, 32",
+                ".cfi_adjust_cfa_offset -32",
+                "pop rbx",
+                ".cfi_adjust_cfa_offset -8",
                 "ret",
                 ".cfi_endproc",
+                left = sym $left,
                 before = sym $before,
                 after = sym $after,
             )
@@ -90,7 +102,6 @@ macro_rules! shim_routine {
         unsafe extern "C-unwind" fn $name() {
             core::arch::naked_asm!(
                 ".cfi_startproc",
-                // Told as a distance of 32 bits from where that is.
                 ".cfi_personality 0x1b, {left}",
                 "push rbx",
                 ".cfi_adjust_cfa_offset 8",
@@ -116,9 +127,24 @@ macro_rules! shim_routine {
 ///
 /// # Safety
 /// `context` is the unwinder's.
-pub(crate) unsafe fn object_at(context: *mut core::ffi::c_void) -> Option<usize> {
-    type Register = unsafe extern "C" fn(*mut core::ffi::c_void, core::ffi::c_int) -> usize;
-    const RBX: core::ffi::c_int = 3;
+pub(crate) unsafe fn object_at(context: *mut c_void) -> Option<usize> {
+    // SAFETY: passed on.
+    unsafe { kept_at(context) }
+}
+
+/// As [`object_at`], the caller's stack pointer in the frame of [`shim_caller!`].
+///
+/// # Safety
+/// As there.
+pub(crate) unsafe fn stack_at(context: *mut c_void) -> Option<usize> {
+    // SAFETY: passed on.
+    unsafe { kept_at(context) }
+}
+
+/// What the frame that the unwinder is at has in `rbx`.
+unsafe fn kept_at(context: *mut c_void) -> Option<usize> {
+    type Register = unsafe extern "C" fn(*mut c_void, c_int) -> usize;
+    const RBX: c_int = 3;
     let register = weak_address!("_Unwind_GetGR");
     // SAFETY: the unwinder's own function, of that type; the caller's promise.
     (register != 0).then(|| unsafe { core::mem::transmute::<usize, Register>(register)(context, RBX) })
