@@ -127,7 +127,7 @@ fn pages_of_cells_come_some_at_once() {
 /// descriptor is.
 #[test]
 fn a_confined_program_does_not_end_by_the_detector() {
-    for (program, way) in [("confined", 0), ("confined", 1), ("strict", 0)] {
+    for (program, way) in [("confined", 0), ("confined", 1), ("strict", 0), ("strict", 1)] {
         let folder = built_of(&format!("{program}.c"), program);
         let output = run(&folder, "", "", way, "");
         let text = String::from_utf8_lossy(&output.stdout).into_owned();

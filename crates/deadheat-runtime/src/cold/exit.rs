@@ -7,6 +7,7 @@ use deadheat_core::wire::{flag, header};
 
 use super::{block, byhand, start, threads};
 use crate::hot::thread::current;
+use crate::intercept;
 use crate::sys::{self, c};
 
 /// Runs after the program's own destructors.
@@ -52,6 +53,11 @@ pub(crate) fn leave(code: i32) -> i32 {
 pub(crate) fn mark_clean() {
     let page = block::header_page();
     if !start::recording() || page.is_null() {
+        return;
+    }
+    if intercept::is_confined() {
+        // Neither who it is nor when it is can be asked any more.
+        block::flags(page).fetch_or(flag::CLEAN, Ordering::Relaxed);
         return;
     }
     // A child of `vfork` still runs in its parent's memory.

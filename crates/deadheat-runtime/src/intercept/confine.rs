@@ -1,9 +1,10 @@
 //! Filters of system calls that a program puts on itself (`seccomp`). They know the calls that the program makes, and some end it at any other: from then on the runtime
-//! asks for no pages ahead of their use, which is a call that programs do not make, and not what a descriptor is.
+//! asks for no pages ahead of their use, which is a call that programs do not make, and not what a descriptor is. In the strict mode nothing is looked at any more.
 
 use core::ffi::{c_int, c_long};
 use core::sync::atomic::{AtomicBool, Ordering};
 
+use crate::cold::start;
 use crate::online;
 use crate::sys;
 
@@ -11,7 +12,7 @@ use crate::sys;
 static CONFINED: AtomicBool = AtomicBool::new(false);
 
 /// Whether the runtime is to make no system calls but those that it cannot do without.
-pub(super) fn is_confined() -> bool {
+pub(crate) fn is_confined() -> bool {
     CONFINED.load(Ordering::Relaxed)
 }
 
@@ -25,10 +26,18 @@ const SET_SECCOMP: c_int = 22;
 
 shim_before!(dh_wrap_prctl, before_prctl);
 
+/// Its mode in which a program can read, write and end alone.
+const STRICT: usize = 1;
+
 /// `prctl`: its arguments are passed on as they are.
-unsafe extern "C" fn before_prctl(option: c_int) -> unsafe extern "C" fn() {
+unsafe extern "C" fn before_prctl(option: c_int, mode: usize) -> unsafe extern "C" fn() {
     if option == SET_SECCOMP {
         confine();
+        if mode == STRICT {
+            // There is no memory any more for what is still to be found.
+            start::stop();
+            online::stop();
+        }
     }
     real!("prctl", unsafe extern "C" fn())
 }
