@@ -65,6 +65,11 @@ pub(crate) fn confined() {
     CONFINED.store(true, Ordering::Relaxed);
 }
 
+/// Whether that is so.
+pub(super) fn is_confined() -> bool {
+    CONFINED.load(Ordering::Relaxed)
+}
+
 /// Asks for the page of an address's cell, and for some beside it.
 #[cold]
 #[inline(never)]
@@ -78,7 +83,7 @@ pub(super) fn ahead(address: usize) {
     let wanted = if near != 0 { run(MANY) } else { few };
     let new = wanted & !chunks[at].fetch_or(wanted, Ordering::Relaxed);
     let (first, end) = (new.trailing_zeros(), u16::BITS - new.leading_zeros());
-    if first < end && !CONFINED.load(Ordering::Relaxed) {
+    if first < end && !is_confined() {
         let base = CELLS[address >> REGION_LOG2].load(Ordering::Relaxed);
         let chunk = address & !((1 << CHUNK_LOG2) - 1);
         let cells = |page: u32| base.wrapping_add((chunk + ((page as usize) << PAGE_LOG2)) * SCALE);

@@ -85,7 +85,9 @@ pub(super) fn map(base: &AtomicUsize, from: usize, size: usize) -> usize {
         memory::none();
         return 0;
     };
-    sys::no_huge_pages(mapped, size);
+    if !fill::is_confined() {
+        sys::no_huge_pages(mapped, size);
+    }
     let delta = (mapped as usize).wrapping_sub(from);
     match base.compare_exchange(0, delta, Ordering::AcqRel, Ordering::Acquire) {
         Ok(_) => delta,
