@@ -79,19 +79,20 @@ pub struct RaceKey {
 /// +offset in the symbol`, and one without a symbol as `module NUL NUL +offset`.
 #[must_use]
 pub fn race_key(one: &Access, other: &Access) -> RaceKey {
-    let hash = |of: fn(&Frame) -> String| {
-        let mut sides = [one, other].map(|side| side_key(side, of));
-        sides.sort();
-        fnv1a(sides.iter().flat_map(|side| side.as_bytes()).copied())
-    };
-    RaceKey { shape: hash(frame_key), place: hash(frame_place) }
+    RaceKey { shape: hash([one, other], frame_key), place: hash([one, other], frame_place) }
+}
+
+fn hash(accesses: [&Access; 2], of: fn(&Frame) -> String) -> u64 {
+    let mut sides = accesses.map(|side| side_key(side, of));
+    sides.sort();
+    fnv1a(sides.iter().flat_map(|side| side.as_bytes()).copied())
 }
 
 /// The id of a race between two accesses: `dh-` and 8 hexadecimal digits, the halves of its
 /// [shape](race_key) joined by exclusive or.
 #[must_use]
 pub fn race_id(one: &Access, other: &Access) -> String {
-    short_id(race_key(one, other).shape)
+    short_id(hash([one, other], frame_key))
 }
 
 fn short_id(shape: u64) -> String {

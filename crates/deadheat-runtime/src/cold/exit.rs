@@ -7,7 +7,7 @@ use deadheat_core::wire::{flag, header};
 
 use super::{block, byhand, start, threads};
 use crate::hot::thread::current;
-use crate::intercept;
+use crate::online;
 use crate::sys::{self, c};
 
 /// Runs after the program's own destructors.
@@ -55,7 +55,7 @@ pub(crate) fn mark_clean() {
     if !start::recording() || page.is_null() {
         return;
     }
-    if intercept::is_confined() {
+    if online::is_confined() {
         // Neither who it is nor when it is can be asked any more.
         block::flags(page).fetch_or(flag::CLEAN, Ordering::Relaxed);
         return;

@@ -2,24 +2,10 @@
 //! asks for no pages ahead of their use, which is a call that programs do not make, and not what a descriptor is. In the strict mode nothing is looked at any more.
 
 use core::ffi::{c_int, c_long};
-use core::sync::atomic::{AtomicBool, Ordering};
 
 use crate::cold::start;
 use crate::online;
 use crate::sys;
-
-/// Whether the program has put a filter on its system calls, or is about to.
-static CONFINED: AtomicBool = AtomicBool::new(false);
-
-/// Whether the runtime is to make no system calls but those that it cannot do without.
-pub(crate) fn is_confined() -> bool {
-    CONFINED.load(Ordering::Relaxed)
-}
-
-fn confine() {
-    CONFINED.store(true, Ordering::Relaxed);
-    online::confined();
-}
 
 /// `prctl`'s way to put a filter on.
 const SET_SECCOMP: c_int = 22;
@@ -32,7 +18,7 @@ const STRICT: usize = 1;
 /// `prctl`: its arguments are passed on as they are.
 unsafe extern "C" fn before_prctl(option: c_int, mode: usize) -> unsafe extern "C" fn() {
     if option == SET_SECCOMP {
-        confine();
+        online::confined();
         if mode == STRICT {
             // There is no memory any more for what is still to be found.
             start::stop();
@@ -45,6 +31,6 @@ unsafe extern "C" fn before_prctl(option: c_int, mode: usize) -> unsafe extern "
 /// The program is about to make a system call of this number by itself.
 pub(super) fn before_syscall(number: c_long) {
     if number == sys::machine::number::SECCOMP as c_long {
-        confine();
+        online::confined();
     }
 }

@@ -23,9 +23,10 @@ use deadheat_core::access::{Access, Mode, Via};
 use deadheat_core::event::{BlockKind, Op, SyncKind};
 use deadheat_core::wire::descriptor::{CELL, SPAN};
 
-use super::{confine, told};
+use super::told;
 use crate::cold::{byhand, start};
 use crate::hot::{log, thread};
+use crate::online;
 use crate::sys;
 
 const PIPE: u64 = 1;
@@ -55,7 +56,7 @@ fn object_of(file: c_int, way: Way) -> Option<u64> {
     const FIFO: u32 = 0o010_000;
     const SOCK: u32 = 0o140_000;
     const NO_KIND: u32 = 0;
-    if confine::is_confined() {
+    if online::is_confined() {
         // What it is cannot be asked any more, so all are one.
         return Some(SOCKETS);
     }
@@ -130,7 +131,7 @@ pub(super) fn replaced(pc: usize, file: c_int) {
 /// A descriptor is about to be closed: the other side of a pipe or socket may see its end.
 pub(super) fn closing(pc: usize, file: c_int) {
     // A child of `vfork` closes its own descriptors, and does so in its parent's memory.
-    let open = confine::is_confined() || sys::status(file).is_ok();
+    let open = online::is_confined() || sys::status(file).is_ok();
     if !start::recording() || !open || !byhand::is_ours() {
         return;
     }

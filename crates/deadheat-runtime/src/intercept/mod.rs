@@ -58,7 +58,6 @@ mod wide;
 pub(crate) mod words;
 
 pub(crate) use caller::forget as forget_callers;
-pub(crate) use confine::is_confined;
 pub(crate) use heap::BORN;
 pub(crate) use openmp::Task;
 pub(crate) use waiting::{Freed, LARGEST as LARGEST_WAITING, lock_for_fork, unlock_after_fork};

@@ -48,7 +48,7 @@ const GOES_ON: c_int = 8;
 unsafe extern "C" fn left(_: c_int, actions: c_int, _: u64, _: *mut c_void, context: *mut c_void) -> c_int {
     if actions & LEAVES != 0
         // SAFETY: the unwinder's.
-        && let Some(control) = unsafe { through::object_at(context) }
+        && let Some(control) = unsafe { through::kept_at(context) }
     {
         // SAFETY: nothing is asked of the caller.
         unsafe { ran(control) };
@@ -66,7 +66,7 @@ unsafe extern "C" fn left_all(
 ) -> c_int {
     if actions & LEAVES != 0
         // SAFETY: the unwinder's.
-        && let Some(stack) = unsafe { through::stack_at(context) }
+        && let Some(stack) = unsafe { through::kept_at(context) }
     {
         // SAFETY: the calling thread goes on there.
         unsafe { leave_below(stack as u64) };

@@ -57,16 +57,16 @@ pub(super) fn before(first: &AtomicU64, address: usize) {
     }
 }
 
-/// Whether nothing is asked for any more.
+/// Whether the program has put a filter on its system calls, or is about to.
 static CONFINED: AtomicBool = AtomicBool::new(false);
 
-/// The program puts a filter on its system calls: from now on pages come as they are touched.
+/// The program puts a filter on its system calls: from now on pages come as they are touched, and the runtime makes no calls but those that it cannot do without.
 pub(crate) fn confined() {
     CONFINED.store(true, Ordering::Relaxed);
 }
 
 /// Whether that is so.
-pub(super) fn is_confined() -> bool {
+pub(crate) fn is_confined() -> bool {
     CONFINED.load(Ordering::Relaxed)
 }
 

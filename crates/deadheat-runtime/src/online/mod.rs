@@ -52,7 +52,7 @@ use deadheat_core::event::{BlockKind, Fault, LockMode, Op, SyncKind};
 pub(crate) use across::on_odd_access;
 pub(crate) use atomic::{Operation, atomic, load, soon};
 pub(crate) use eye::Eye;
-pub(crate) use fill::confined;
+pub(crate) use fill::{confined, is_confined};
 pub(crate) use history::Kept;
 pub(crate) use life::{born as block_born, died as block_died, is_common as tells_lives};
 pub(crate) use memory::{begin as limit_memory, none as without_memory};

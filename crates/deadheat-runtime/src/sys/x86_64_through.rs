@@ -44,7 +44,7 @@ pub(crate) struct Or {
 
 /// Exports `$name`, a function of an object and a routine that calls the routine: `$before(object, routine, pc, stack)` gives the real function and the
 /// routine to pass to it, `$after(object, pc, result, passed)` is called when it has returned and gives the result, and `$left`, an unwinder's personality
-/// routine, when it is left otherwise; [`stack_at`] tells that the caller's stack pointer. `stack` is just below that.
+/// routine, when it is left otherwise; [`kept_at`] tells that the caller's stack pointer. `stack` is just below that.
 macro_rules! shim_caller {
     ($name:ident, $before:path, $after:path, $left:path) => {
         #[cfg(deadheat_object)]
@@ -95,7 +95,7 @@ macro_rules! shim_caller {
 pub(crate) struct Two(pub(crate) usize, pub(crate) usize);
 
 /// A routine to be called in another's place, as `$name`: `$begin()` gives that and its object, `$end(object)` is called when it has returned, and `$left`, an
-/// unwinder's personality routine, when it is left otherwise; [`object_at`] tells that the object.
+/// unwinder's personality routine, when it is left otherwise; [`kept_at`] tells that the object.
 macro_rules! shim_routine {
     ($name:ident, $begin:path, $end:path, $left:path) => {
         #[unsafe(naked)]
@@ -123,26 +123,12 @@ macro_rules! shim_routine {
     };
 }
 
-/// The object of the frame of [`shim_routine!`] that the unwinder is at; `None` if the program has no unwinder that says so.
+/// What the frame that the unwinder is at keeps: that of [`shim_routine!`] the object, that of [`shim_caller!`] the caller's stack pointer. `None` if the
+/// program has no unwinder that says so.
 ///
 /// # Safety
 /// `context` is the unwinder's.
-pub(crate) unsafe fn object_at(context: *mut c_void) -> Option<usize> {
-    // SAFETY: passed on.
-    unsafe { kept_at(context) }
-}
-
-/// As [`object_at`], the caller's stack pointer in the frame of [`shim_caller!`].
-///
-/// # Safety
-/// As there.
-pub(crate) unsafe fn stack_at(context: *mut c_void) -> Option<usize> {
-    // SAFETY: passed on.
-    unsafe { kept_at(context) }
-}
-
-/// What the frame that the unwinder is at has in `rbx`.
-unsafe fn kept_at(context: *mut c_void) -> Option<usize> {
+pub(crate) unsafe fn kept_at(context: *mut c_void) -> Option<usize> {
     type Register = unsafe extern "C" fn(*mut c_void, c_int) -> usize;
     const RBX: c_int = 3;
     let register = weak_address!("_Unwind_GetGR");
