@@ -114,6 +114,13 @@ pub trait RaceSink {
     /// Takes one race. `locks` resolves the sides' lock sets.
     fn race(&mut self, race: &Race, locks: &dyn LockSets);
 
+    /// Takes one more race of a kind of which enough were told, by its sides, so that neither block nor witness has to be
+    /// looked for; `false` if it has to be told whole. A loop races at each of its accesses.
+    fn again(&mut self, earlier: &Side, later: &Side) -> bool {
+        let _ = (earlier, later);
+        false
+    }
+
     /// Takes one race that another order of the run's events would bring, with that order. `race.earlier` is the access that comes first
     /// in the trace.
     fn predicted(&mut self, race: &Race, witness: &Witness<'_>, locks: &dyn LockSets) {

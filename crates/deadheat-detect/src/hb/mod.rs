@@ -248,8 +248,11 @@ impl Hb {
                 continue;
             }
             let earlier = self.sites.side(partner.moment, address);
-            let race = Race { earlier, later, address, block: self.blocks.around(address) };
             self.counts.races += 1;
+            if sink.again(&earlier, &later) {
+                continue;
+            }
+            let race = Race { earlier, later, address, block: self.blocks.around(address) };
             sink.race(&race, &Locks { locks: &self.order.locks, blocks: &self.blocks });
         }
     }

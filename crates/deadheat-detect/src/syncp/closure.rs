@@ -95,8 +95,19 @@ struct Raced {
 }
 
 impl Closures {
-    /// What is done before the two accesses of the last race.
-    pub(crate) fn done(&self) -> &[u32] {
+    /// What is done before the two accesses of a race, for each slot up to which number: asked for again, as few of all races
+    /// want to know.
+    pub(crate) fn done(&mut self, query: Query, past: &Past, clock: &Clock, entered: u32) -> &[u32] {
+        let Query { earlier, now, .. } = query;
+        if self.is_known(query, past, entered)
+            && let Some(race) = last(&self.pairs, query)
+        {
+            self.work.ideal.clone_from(&race.done);
+            raise(&mut self.work.ideal, Moment { number: earlier.number - 1, ..earlier });
+            raise(&mut self.work.ideal, Moment { number: now.number - 1, ..now });
+        } else {
+            self.ask(query, past, clock, entered);
+        }
         &self.work.ideal
     }
 
@@ -122,21 +133,16 @@ impl Closures {
             self.pair(query).put(0, present_of_earlier);
             return Answer::Ordered;
         }
+        if self.is_known(query, past, entered) {
+            return Answer::Race;
+        }
         let before = Moment { number: earlier.number - 1, ..earlier };
         let (learned, knew) = past.knew(before);
         let entered = (self.sections.last_acquire(before).max(learned), entered);
         let is_born = born.number <= get(&present.ideal, born.slot);
-        let race = self.pairs.get(&(earlier.slot, now.slot)).and_then(|pair| pair.race.as_ref());
-        let race = race.filter(|race| race.number <= earlier.number);
         self.work.ideal.clone_from(&present.ideal);
-        match race {
+        match last(&self.pairs, query) {
             Some(race) => {
-                if race.entered == entered && is_born {
-                    self.work.ideal.clone_from(&race.done);
-                    raise(&mut self.work.ideal, before);
-                    raise(&mut self.work.ideal, Moment { number: now.number - 1, ..now });
-                    return Answer::Race;
-                }
                 self.work.known.clone_from(&race.done);
                 join(&mut self.work.ideal, &race.done);
             }
@@ -161,6 +167,16 @@ impl Closures {
             self.pair(query).put(earlier.number, reached.max(earlier.number));
         }
         Answer::Ordered
+    }
+
+    /// Whether the query's is a race since another was one, and neither thread has taken a lock or learned anything since.
+    fn is_known(&self, query: Query, past: &Past, entered: u32) -> bool {
+        let Query { earlier, now, born } = query;
+        let Some(race) = last(&self.pairs, query).filter(|race| race.entered.1 == entered) else { return false };
+        let Some(present) = self.presents.get(now.slot as usize) else { return false };
+        let before = Moment { number: earlier.number - 1, ..earlier };
+        let then = self.sections.last_acquire(before).max(past.knew(before).0);
+        race.entered.0 == then && born.number <= get(&present.ideal, born.slot)
     }
 
     fn pair(&mut self, query: Query) -> &mut Pair {
@@ -307,6 +323,12 @@ impl Work {
         }
         true
     }
+}
+
+/// The last race between the threads of a query, if what it needed the query's needs, too.
+fn last(pairs: &FxHashMap<(u32, u32), Pair>, Query { earlier, now, .. }: Query) -> Option<&Raced> {
+    let race = pairs.get(&(earlier.slot, now.slot))?.race.as_ref();
+    race.filter(|race| race.number <= earlier.number)
 }
 
 fn get(ideal: &[u32], slot: u32) -> u32 {

@@ -17,14 +17,14 @@ use crate::clock::vector::Clock;
 const MAX_PARTNERS: usize = 16;
 
 /// The earlier side of a race with the present access.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Partner {
     pub(crate) entry: Entry,
     pub(crate) slot: u32,
     /// The first byte that both touch.
     pub(crate) address: u64,
-    /// For each slot up to which number it is done before the two.
-    pub(crate) done: Vec<u32>,
+    /// The birth of the memory.
+    pub(crate) born: Moment,
 }
 
 /// A place with its sort of access: does it write, is it atomic?
@@ -103,11 +103,11 @@ impl Judge<'_> {
                 }
                 self.findings.raced = true;
                 if !self.all_pairs {
-                    self.keep(earlier.slot, entry, address);
+                    self.keep(Partner { entry, slot: earlier.slot, address, born });
                     break;
                 }
                 if self.tells(entry) {
-                    self.keep(earlier.slot, entry, address);
+                    self.keep(Partner { entry, slot: earlier.slot, address, born });
                 }
             }
             if seen > first {
@@ -140,11 +140,10 @@ impl Judge<'_> {
     }
 
     /// Keeps a race to be told, unless the same was found at another byte.
-    fn keep(&mut self, slot: u32, entry: Entry, address: u64) {
-        let known = |partner: &Partner| (partner.slot, partner.entry.number) == (slot, entry.number);
+    fn keep(&mut self, new: Partner) {
+        let known = |partner: &Partner| (partner.slot, partner.entry.number) == (new.slot, new.entry.number);
         if !self.findings.partners.iter().any(known) {
-            let done = self.closures.done().to_vec();
-            self.findings.partners.push(Partner { entry, slot, address, done });
+            self.findings.partners.push(new);
         }
     }
 }

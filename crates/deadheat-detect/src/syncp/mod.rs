@@ -45,9 +45,9 @@ use crate::clock::past::{Moment, Now, Past};
 use crate::clock::sites::{Site, Sites};
 use crate::detector::Detector;
 use crate::registry::Options;
-use closure::Closures;
+use closure::{Closures, Query};
 use history::{Entry, History};
-use judge::{Findings, Judge};
+use judge::{Findings, Judge, Partner};
 
 /// The analysis for sync-preserving races.
 #[derive(Debug)]
@@ -118,7 +118,7 @@ impl SyncPreserving {
         let site = Site::of(event, access, self.order.threads.row(now.row).locks);
         self.judge(now, access, (&cells, site));
         if self.findings.raced {
-            self.tell(access, site, sink);
+            self.tell(now, access, site, sink);
         }
         let entered = self.entered(now);
         let mut learned = false;
@@ -174,16 +174,21 @@ impl SyncPreserving {
     }
 
     #[cold]
-    fn tell(&mut self, access: &Access, site: Site, sink: &mut dyn RaceSink) {
+    fn tell(&mut self, now: Now, access: &Access, site: Site, sink: &mut dyn RaceSink) {
         let later = Side { access: *access, ..site.side(access.address) };
-        for partner in &self.findings.partners {
-            if self.blocks.is_benign(partner.address) {
+        let entered = self.entered(now);
+        for &Partner { entry, slot, address, born } in &self.findings.partners {
+            if self.blocks.is_benign(address) {
                 continue;
             }
-            let earlier = self.sites.get(partner.entry.site).side(partner.entry.address);
-            let address = partner.address;
+            let earlier = self.sites.get(entry.site).side(entry.address);
+            if sink.again(&earlier, &later) {
+                continue;
+            }
             let race = Race { earlier, later, address, block: self.blocks.around(address) };
-            self.past.counts(&partner.done, &mut self.done);
+            let query = Query { earlier: Moment { slot, number: entry.number }, now: now.at, born };
+            let clock = &self.order.threads.row(now.row).clock;
+            self.past.counts(self.closures.done(query, &self.past, clock, entered), &mut self.done);
             let witness = Witness { done: &self.done, ..Witness::default() };
             sink.predicted(&race, &witness, &Locks { locks: &self.order.locks, blocks: &self.blocks });
         }

@@ -18,6 +18,7 @@
 
 use core::ffi::c_int;
 use core::ptr::addr_of;
+use core::sync::atomic::AtomicU8;
 
 use deadheat_core::access::{Access, Mode, Via};
 use deadheat_core::event::{BlockKind, Op, SyncKind};
@@ -82,8 +83,9 @@ fn socket(file: c_int, way: Way) -> u64 {
     }
 }
 
-/// Room for the cells, which begin at a multiple of their size within it. Nothing is ever stored there.
-static CELLS: [u8; 2 * SPAN as usize] = [0; 2 * SPAN as usize];
+/// Room for the cells, which begin at a multiple of their size within it. Nothing is ever stored there; what never changes at
+/// all would be put into each program's file.
+static CELLS: [AtomicU8; 2 * SPAN as usize] = [const { AtomicU8::new(0) }; 2 * SPAN as usize];
 
 /// The address of a descriptor's cell.
 fn cell(file: c_int) -> Option<u64> {

@@ -7,17 +7,16 @@
 //! Invariants: memory is bounded by [`Nominator::memory`] for an analysis that keeps to a bound, by [`Nominator::most_events`] for
 //! one that holds the run, and by [`MOST`] for what they tell; and time by [`WORK`] for one that searches.
 
-use std::collections::HashMap;
-
 use deadheat_core::event::Event;
 use deadheat_core::ids::{PlaceId, ThreadId};
 use deadheat_core::plain::{Plain, Strided};
-use deadheat_core::race::{Evidence, LockSets, Race, RaceSink};
+use deadheat_core::race::{Evidence, LockSets, Race, RaceSink, Side};
 use deadheat_core::witness::Witness;
 use deadheat_detect::conflict::Told;
 use deadheat_detect::detector::Detector;
 use deadheat_detect::registry::{self, Analysis, Options};
 use deadheat_trace::{Tables, Trace, Visit};
+use rustc_hash::FxHashMap;
 
 use super::hints::{self, Hint, Turns};
 
@@ -92,10 +91,10 @@ pub(crate) struct Judgement {
     names: Vec<&'static str>,
     /// Pairs of accesses.
     pub(crate) occasions: Vec<Occasion>,
-    numbers: HashMap<Told, usize>,
+    numbers: FxHashMap<Told, usize>,
     /// How many occasions each analysis has told of two places.
-    told: HashMap<(Places, usize), u32>,
-    places: HashMap<Places, u32>,
+    told: FxHashMap<(Places, usize), u32>,
+    places: FxHashMap<Places, u32>,
     /// What the reader should know.
     pub(crate) notes: Vec<String>,
 }
@@ -138,6 +137,11 @@ impl Judgement {
         if self.places.len() < MOST || self.places.contains_key(&places) {
             *self.places.entry(places).or_default() |= 1 << analysis;
         }
+    }
+
+    /// Whether an analysis has told as many occasions of two places as are kept.
+    fn has_enough(&self, analysis: usize, places: Places) -> bool {
+        self.told.get(&(places, analysis)).is_some_and(|&count| count >= OCCASIONS)
     }
 
     fn take(&mut self, analysis: usize, places: Places, told: Told, hint: impl FnOnce() -> Option<Hint>) {
@@ -255,6 +259,11 @@ struct Hear<'a> {
 impl RaceSink for Hear<'_> {
     fn race(&mut self, race: &Race, _: &dyn LockSets) {
         self.judgement.take_places(self.number, ordered([race.earlier.place, race.later.place]));
+    }
+
+    fn again(&mut self, earlier: &Side, later: &Side) -> bool {
+        let places = ordered([earlier.place, later.place]);
+        self.predicts && self.judgement.has_enough(self.number, places)
     }
 
     fn predicted(&mut self, race: &Race, witness: &Witness<'_>, locks: &dyn LockSets) {

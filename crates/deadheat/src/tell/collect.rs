@@ -2,14 +2,13 @@
 //!
 //! Invariant: memory is bounded by [`MOST_KEPT`] and [`MOST_WITNESSED`], however many races a run has.
 
-use std::collections::HashMap;
-
 use deadheat_core::access::{Access, Via};
 use deadheat_core::event::LockMode;
 use deadheat_core::finding::Finding;
 use deadheat_core::ids::{PlaceId, StackId};
 use deadheat_core::race::{Block, Guards, HeldLock, LockSetId, LockSets, Race, RaceSink, RunOrder, Side};
 use deadheat_core::witness::Witness;
+use rustc_hash::FxHashMap;
 
 use super::finding;
 use super::suggest::Protection;
@@ -61,16 +60,16 @@ pub(crate) struct Held {
 pub(crate) struct Collector {
     kept: Vec<Kept>,
     /// By pair of ways and stacks: the index in `kept`.
-    index: HashMap<Key, usize>,
+    index: FxHashMap<Key, usize>,
     /// By pair of ways: how many stacks are kept, and the index of the first.
-    ways: HashMap<[Way; 2], (u32, usize)>,
+    ways: FxHashMap<[Way; 2], (u32, usize)>,
     dropped: u64,
     forgotten: u64,
     undecided: u64,
     checks: Option<u64>,
     findings: Vec<finding::Kept>,
     /// By the index in `kept`: which locks were held where that is raced for.
-    protections: HashMap<usize, Protection>,
+    protections: FxHashMap<usize, Protection>,
     /// How much of the witnesses is kept.
     witnessed: usize,
     /// How many witnesses are not kept, as they would take too much.
@@ -127,10 +126,9 @@ impl Collector {
 
     /// Takes a race that was seen `times` times; `rest` makes what is kept of it if it is the first of its kind.
     pub(crate) fn take(&mut self, race: &Race, times: u64, rest: impl FnOnce() -> Kept) {
-        let key = key(race);
+        let key = key(&race.earlier, &race.later);
         let ways = key.0;
-        if let Some(&row) = self.index.get(&key) {
-            self.kept[row].count += times;
+        if self.is_counted(&key, times) {
             return;
         }
         let next = self.kept.len();
@@ -152,10 +150,17 @@ impl Collector {
         self.index.insert(key, next);
         self.kept.push(Kept { count: times, ..rest() });
     }
+
+    /// Counts races of a kind that is kept; `false` if it is not.
+    fn is_counted(&mut self, key: &Key, times: u64) -> bool {
+        let Some(&row) = self.index.get(key) else { return false };
+        self.kept[row].count += times;
+        true
+    }
 }
 
-fn key(race: &Race) -> Key {
-    let sides = [&race.earlier, &race.later];
+fn key(earlier: &Side, later: &Side) -> Key {
+    let sides = [earlier, later];
     let [one, other] = if rank(sides[0]) <= rank(sides[1]) { sides } else { [sides[1], sides[0]] };
     ([way(one), way(other)], [one.stack, other.stack])
 }
@@ -174,6 +179,10 @@ fn rank(side: &Side) -> (PlaceId, StackId, u8, bool, u8) {
 impl RaceSink for Collector {
     fn race(&mut self, race: &Race, locks: &dyn LockSets) {
         self.take(race, 1, || once(race, locks));
+    }
+
+    fn again(&mut self, earlier: &Side, later: &Side) -> bool {
+        self.is_counted(&key(earlier, later), 1)
     }
 
     fn predicted(&mut self, race: &Race, witness: &Witness<'_>, locks: &dyn LockSets) {
@@ -203,14 +212,14 @@ impl RaceSink for Collector {
 
     fn suspected(&mut self, race: &Race, order: RunOrder, locks: &dyn LockSets) {
         self.take(race, 1, || once(race, locks));
-        if let Some(&index) = self.index.get(&key(race)) {
+        if let Some(&index) = self.index.get(&key(&race.earlier, &race.later)) {
             let least = &mut self.kept[index].order;
             *least = Some(least.map_or(order, |least| least.min(order)));
         }
     }
 
     fn guards(&mut self, race: &Race, guards: &Guards<'_>, locks: &dyn LockSets) {
-        if let Some(&index) = self.index.get(&key(race)) {
+        if let Some(&index) = self.index.get(&key(&race.earlier, &race.later)) {
             self.protections.entry(index).or_default().add(&Protection::of(guards, locks));
         }
     }
