@@ -52,7 +52,7 @@ const WATCH: &[Line] = &[
         says: "Every program of spec/programs, 20 times in a row with gcc and clang at -O0 and -O2: exactly the \
                marked races are told, and none of its mended twin.",
         // As released: without optimisation the telling of so many runs takes two hours.
-        run: "DEADHEAT_ACCEPT=full cargo test --release -p deadheat --test programs",
+        run: "DEADHEAT_ACCEPT=full cargo test --release -p deadheat --test programs recorded/",
         prints: &["test result: ok"],
         keeps: RESULTS,
         ..PLAIN
@@ -226,7 +226,7 @@ const ONLINE: &[Line] = &[
         name: "programs",
         says: "Every program of spec/programs, 20 times in a row with gcc and clang at -O0 and -O2, with its races found while it \
                runs: exactly the marked ones are told, and none of its mended twin. Those with findings are started by hand, too.",
-        run: "DEADHEAT_ACCEPT=full cargo test --release -p deadheat --test online",
+        run: "DEADHEAT_ACCEPT=full cargo test --release -p deadheat --test programs online/",
         prints: &["test result: ok"],
         keeps: RESULTS,
         ..PLAIN
@@ -245,7 +245,7 @@ const ONLINE: &[Line] = &[
         name: "same",
         says: "Recorded and detected in the same run, five times each: the races that the run finds and those that hb finds in its \
                recording are the same, on every program of spec/programs and on real programs.",
-        run: "DEADHEAT_ACCEPT=full cargo test --release -p deadheat --test same && cargo xtask bench real --same",
+        run: "DEADHEAT_ACCEPT=full cargo test --release -p deadheat --test programs same/ && cargo xtask bench real --same",
         prints: &["test result: ok", "they agree"],
         keeps: &["     Running ", "test result", "skipped", "| "],
         ..PLAIN

@@ -172,7 +172,9 @@ impl Closures {
     /// Whether the query's is a race since another was one, and neither thread has taken a lock or learned anything since.
     fn is_known(&self, query: Query, past: &Past, entered: u32) -> bool {
         let Query { earlier, now, born } = query;
-        let Some(race) = last(&self.pairs, query).filter(|race| race.entered.1 == entered) else { return false };
+        let Some(race) = last(&self.pairs, query).filter(|race| race.entered.1 == entered) else {
+            return false;
+        };
         let Some(present) = self.presents.get(now.slot as usize) else { return false };
         let before = Moment { number: earlier.number - 1, ..earlier };
         let then = self.sections.last_acquire(before).max(past.knew(before).0);

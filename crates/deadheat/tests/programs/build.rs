@@ -66,6 +66,9 @@ impl Optimisation {
     }
 }
 
+/// The name of the executable.
+pub(crate) const EXECUTABLE: &str = "program";
+
 /// Compiles a program and its further files into `folder`, which is made anew. Gives the
 /// executable's path.
 pub(crate) fn build(
@@ -78,7 +81,7 @@ pub(crate) fn build(
         fs::remove_dir_all(folder).map_err(|error| error.to_string())?;
     }
     fs::create_dir_all(folder).map_err(|error| error.to_string())?;
-    let executable = folder.join("program");
+    let executable = folder.join(EXECUTABLE);
     let mut main = driver(program, compiler, optimisation, folder);
     main.arg(&program.path);
     for (role, part) in &program.parts {

@@ -1,9 +1,10 @@
 //! Small programs that each state one fact about races, and how deadheat judges them.
 //!
 //! Every program of `spec/programs/<topic>/` is compiled through `deadheat cc` or `deadheat c++`
-//! by gcc and by clang 19, without and with optimisation, and run by `deadheat run`. Exactly the
+//! by gcc and by clang 19, without and with optimisation, and run: recorded, with its races found while it runs (those with
+//! findings by hand, too, and those with OpenMP linked statically, too), and both in the same run. Exactly the
 //! pairs of accesses that its marks name must be told; of its mended twin `*_ok`, nothing. Each
-//! of these is a test of its own name. `DEADHEAT_ACCEPT=full` runs each 20 times in a row.
+//! of these is a test of its own name. `DEADHEAT_ACCEPT=full` runs each 20 times in a row (5 times where a run is judged twice).
 //!
 //! The forms of directives and marks are those that [`spec`] reads.
 
@@ -12,12 +13,14 @@ mod every;
 mod invisible;
 mod judge;
 mod run;
+mod same;
 mod spec;
+mod ways;
 
 use libtest_mimic::{Arguments, Failed, Trial};
 
 use build::{Compiler, Optimisation};
-use spec::{Found, Program};
+use spec::Program;
 
 /// There are at least this many programs, twins not counted.
 const PROGRAMS_AT_LEAST: usize = 60;
@@ -29,15 +32,15 @@ fn main() {
 }
 
 fn trials() -> Vec<Trial> {
-    let mut trials = every::trials("programs", Found::Offline);
+    let mut trials = ways::trials();
     for compiler in Compiler::ALL {
         for optimisation in Optimisation::ALL {
-            let name = format!("programs/order_is_invisible/{}", every::tag(compiler, optimisation));
+            let name = format!("order_is_invisible/{}", every::tag(compiler, optimisation));
             let test = move || invisible::check(&every::root(), compiler, optimisation).map_err(Failed::from);
             trials.push(every::trial(name, every::lacking(compiler, None), test));
         }
     }
-    trials.push(Trial::test("programs/well_formed", || well_formed(&every::programs())));
+    trials.push(Trial::test("well_formed", || well_formed(&every::programs())));
     trials
 }
 
