@@ -149,3 +149,53 @@ fn suppressions_that_do_not_hold_are_named() {
         }
     });
 }
+
+/// A library that nothing instruments, two of whose functions lie between the program and the call that creates a thread.
+const STARTS: &str = "\
+#include <thread>
+__attribute__((noinline)) static std::thread inner(void (*routine)()) { return std::thread(routine); }
+__attribute__((noinline)) std::thread start(void (*routine)()) { std::thread made = inner(routine); return made; }
+";
+const STARTED: &str = "\
+#include <thread>
+std::thread start(void (*routine)());
+int value;
+static void work() { value = 1; }
+__attribute__((noinline)) static std::thread once() {
+  return start(work);
+}
+int main() {
+  std::thread thread = once();
+  value = 2;
+  thread.join();
+}
+";
+
+/// A thread that a library creates is told with the program's line that called the library.
+#[test]
+fn a_thread_that_a_library_creates_is_told_by_who_called_the_library() {
+    each_compiler("created", |(c, cxx), folder| {
+        fs::write(folder.join("starts.cpp"), STARTS).expect("writable");
+        fs::write(folder.join("started.cpp"), STARTED).expect("writable");
+        let mut library = std::process::Command::new(cxx);
+        ok(library.args(["-O2", "-fPIC", "-shared", "starts.cpp", "-o", "libstarts.so"]), folder);
+        ok(std::process::Command::new(cxx).args(["-O2", "-c", "starts.cpp"]), folder);
+        let shared = &["-L.", "-lstarts", "-Wl,-rpath,$ORIGIN"][..];
+        for (way, optimisation) in [(shared, "-O0"), (shared, "-O2"), (&["starts.o", "-static"], "-O2")] {
+            let always = ["c++", "-g", optimisation, "-pthread", "started.cpp", "-o", "program"];
+            ok(with((c, cxx)).args(always).args(way), folder);
+            for recorded in [&[][..], &["--recorded"]] {
+                let options = [&["--format", "json"], recorded].concat();
+                let told = String::from_utf8_lossy(&run(folder, &options).stdout).into_owned();
+                let race = told.lines().find(|line| line.contains("\"race\"")).expect("a race");
+                let race: Value = serde_json::from_str(race).expect("a line of JSON");
+                let threads = race["threads"].as_array().expect("threads");
+                let made = threads.iter().find(|row| row["created_by"] == "main").expect("who created it");
+                let lines = made["frames"].as_array().into_iter().flatten();
+                let of_program = |frame: &&Value| frame["file"] == "started.cpp";
+                let lines: Vec<_> = lines.filter(of_program).map(|frame| frame["line"].clone()).collect();
+                assert_eq!(lines, [6, 9], "{way:?} {recorded:?}: {made}");
+            }
+        }
+    });
+}

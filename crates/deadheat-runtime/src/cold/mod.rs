@@ -3,6 +3,7 @@
 mod archive;
 pub(crate) mod block;
 pub(crate) mod byhand;
+pub(crate) mod callers;
 pub(crate) mod exit;
 pub(crate) mod fork;
 pub(crate) mod lock;

@@ -7,7 +7,7 @@ use deadheat_core::event::Op;
 use deadheat_core::ids::ThreadId;
 
 use crate::abi::annotate::name_current;
-use crate::cold::{modules, start, threads};
+use crate::cold::{callers, modules, start, threads};
 use crate::gate::{self, Blocked};
 use crate::hot::log;
 use crate::sys::Quiet;
@@ -27,7 +27,8 @@ intercept! {
             let child = if start::recording() {
                 let start = (routine as usize, argument as usize);
                 let given = threads::number_of_child(start.0, start.1);
-                threads::prepare_child(pc, start, given, gives_stack(attributes))
+                let gives_stack = gives_stack(attributes);
+                callers::within(pc, || threads::prepare_child(pc, start, given, gives_stack))
             } else {
                 None
             };
