@@ -137,6 +137,17 @@ use spans::Span;
 use stripe::{Shown, Stripe};
 use word::{ATOMIC, WRITE};
 
+/// Explores a model: with `DEADHEAT_ACCEPT=full` all its runs of at most `most` switches of threads that could go on, or all that
+/// there are. Else those of one switch less, and at most two, which take a fraction of the time.
+fn explore(most: Option<usize>, model: impl Fn() + Sync + Send + 'static) {
+    const FEW: usize = 2;
+    let full = std::env::var("DEADHEAT_ACCEPT").as_deref() == Ok("full");
+    let few = most.map_or(FEW, |most| (most - 1).clamp(1, FEW));
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = if full { most } else { Some(few) };
+    builder.check(model);
+}
+
 /// The checker complains if two threads are in the cell at once.
 #[test]
 fn a_lock_has_one_holder() {
@@ -342,9 +353,7 @@ impl Target {
 
 /// Runs two sides against each other, and `meanwhile` on a third thread.
 fn sides(signals: u32, meanwhile: Option<fn()>, check: fn(u32, u32)) {
-    let mut model = loom::model::Builder::new();
-    model.preemption_bound = Some(3);
-    model.check(move || {
+    explore(Some(3), move || {
         let target = Arc::new(Target::new());
         let other = Arc::clone(&target);
         let thread = thread::spawn(move || other.come(1, 0));
@@ -389,7 +398,7 @@ const NOW: u64 = 4;
 /// Two threads, slots 1 and 2, access at once what neither knows of the other; `before` was there already and is known to
 /// both. One of them at least sees the other, and nobody sees a race with what is known.
 fn meet(before: [u64; 2], one: u64, other: u64) {
-    loom::model(move || {
+    explore(None, move || {
         let cell = Arc::new(Cell::holding(before));
         let theirs = Arc::clone(&cell);
         let thread = thread::spawn(move || theirs.enter(other, &Knows([BEFORE, NOW])));
@@ -435,7 +444,7 @@ fn of_an_end_and_an_access_at_once_one_sees_the_other() {
         [[0, 0], [at(1, 1, WRITE, 0xff), at(2, 1, 0, 0x0f)], [at(1, 2, 0, 0xf0), at(1, 2, WRITE, 0x0f)]]
     {
         for other in [at(2, 2, WRITE, 0x0f), at(2, 2, 0, 0xff), at(2, 2, ATOMIC, 0xff)] {
-            loom::model(move || {
+            explore(None, move || {
                 let cell = Arc::new(Cell::holding(before));
                 let theirs = Arc::clone(&cell);
                 let thread = thread::spawn(move || theirs.enter(other, &Knows([1, 2])));
@@ -468,9 +477,7 @@ fn of_two_accesses_to_a_span_one_sees_the_other() {
             (at(1, NOW, WRITE, all), at(2, NOW, 0, all), None),
             (at(1, NOW, WRITE, all), at(2, NOW, WRITE, all), None),
         ] {
-            let mut model = loom::model::Builder::new();
-            model.preemption_bound = Some(if cfg!(debug_assertions) { 2 } else { 3 });
-            model.check(move || {
+            explore(Some(3), move || {
                 let span = Arc::new(Span::holding(words, is.then_some(BEFORE)));
                 let theirs = Arc::clone(&span);
                 let thread = thread::spawn(move || match cell {
@@ -497,10 +504,8 @@ fn of_two_accesses_to_a_span_one_sees_the_other() {
 fn of_two_ranges_one_sees_the_other_while_their_span_goes() {
     let all = 0xff;
     for (one, other) in [(WRITE, 0), (WRITE, WRITE), (0, WRITE)] {
-        let mut model = loom::model::Builder::new();
         // With more, two that wait for the third can keep the processor between them for ever.
-        model.preemption_bound = Some(1);
-        model.check(move || {
+        explore(Some(1), move || {
             let (one, other) = (at(1, NOW, one, all), at(2, NOW, other, all));
             let span = Arc::new(Span::holding([0, 0], Some(BEFORE)));
             let (theirs, third) = (Arc::clone(&span), Arc::clone(&span));
@@ -595,10 +600,8 @@ fn of_two_accesses_to_a_block_one_sees_the_other() {
             (at(1, 2, 0, all), at(2, 2, WRITE, all)),
             (at(1, 2, WRITE, low), at(2, 2, ATOMIC | WRITE, all)),
         ] {
-            let mut model = loom::model::Builder::new();
             // With more, two that wait for the third can keep the processor between them for ever.
-            model.preemption_bound = Some(if replaces { 2 } else { 3 });
-            model.check(move || {
+            explore(Some(if replaces { 2 } else { 3 }), move || {
                 let block = Arc::new(Block::holding(before));
                 let (theirs, third) = (Arc::clone(&block), Arc::clone(&block));
                 let thread = thread::spawn(move || theirs.enter(other, &Knows([1, 2])));
