@@ -4,11 +4,14 @@
 //! first as the report has them, and one line says how many there are beside them.
 
 use std::io::{self, Write};
+use std::iter;
 
 use crate::format::Style;
 use crate::group::key_frame;
-use crate::model::{Access, Finding, Frame, Grade, Race, Report};
+use crate::html;
+use crate::model::{Frame, Grade, Report};
 use crate::place::Place;
+use crate::side::Side;
 use crate::text::{self, words};
 
 /// How many annotations of one level are shown.
@@ -30,14 +33,22 @@ pub fn annotations(reports: &[Report], style: &Style<'_>, out: &mut dyn Write) -
         let folder = &report.run.folder;
         for race in &report.races {
             let title = format!("{}: data race on {}", race.grade.shown(), text::on_what(race));
-            let mut frames = race.accesses.iter().filter_map(|access| key_frame(&access.frames));
-            let frame = frames.find(|frame| frame.file.is_some() && frame.line.is_some());
+            let sides = race.accesses.each_ref().map(Side::of);
+            let frame = first_in_source(sides.iter().map(|side| side.frames));
             let place = properties(frame, &title, folder, style);
-            line(race.grade, format!("{place}::{}", data(&message(race))), out)?;
+            let mut lines = lines(&sides);
+            lines.push(race.id.clone());
+            line(race.grade, format!("{place}::{}", data(&lines.join("\n"))), out)?;
         }
-        for Finding { kind, grade, message, frames, .. } in &report.findings {
-            let place = properties(key_frame(frames), kind, folder, style);
-            line(grade.unwrap_or_default(), format!("{place}::{}", data(message)), out)?;
+        for finding in &report.findings {
+            let title = words::graded(finding, &finding.kind);
+            let sides = Side::all(finding);
+            let stacks = iter::once(&finding.frames[..]).chain(sides.iter().map(|side| side.frames));
+            let place = properties(first_in_source(stacks), &title, folder, style);
+            let mut lines = if sides.len() > 1 { lines(&sides) } else { Vec::new() };
+            lines.insert(0, finding.message.clone());
+            let text = data(&lines.join("\n"));
+            line(finding.grade.unwrap_or_default(), format!("{place}::{text}"), out)?;
         }
     }
     for note in reports.iter().flat_map(|report| &report.summary.notes).take(MOST) {
@@ -50,7 +61,7 @@ pub fn annotations(reports: &[Report], style: &Style<'_>, out: &mut dyn Write) -
     Ok(())
 }
 
-/// Writes a page in Markdown: a table of what was found, and each race's text, folded.
+/// Writes a page in Markdown: a table of what was found, and the text of each race and of each finding with a stack, folded.
 ///
 /// # Errors
 /// The stream cannot be written to.
@@ -66,50 +77,52 @@ pub fn markdown(reports: &[Report], style: &Style<'_>, out: &mut dyn Write) -> i
         }
         writeln!(out, "| | what | where |\n| --- | --- | --- |")?;
         for race in &report.races {
-            let places: Vec<String> = race.accesses.iter().map(place_of).collect();
+            let places = places(&race.accesses.each_ref().map(Side::of));
             let what = cell(&text::on_what(race));
-            writeln!(
-                out,
-                "| {} `{}` | {what} | {} |",
-                race.grade.shown(),
-                race.id,
-                cell(&places.join(", "))
-            )?;
+            writeln!(out, "| {} `{}` | {what} | {} |", race.grade.shown(), race.id, cell(&places))?;
         }
-        for Finding { kind, message, frames, .. } in &report.findings {
-            let place = key_frame(frames).map_or(String::new(), words::frame_line);
-            writeln!(out, "| {} | {} | {} |", cell(kind), cell(message), cell(&place))?;
+        for finding in &report.findings {
+            let (kind, places) = (words::graded(finding, &finding.kind), places(&Side::all(finding)));
+            writeln!(out, "| {} | {} | {} |", cell(&kind), cell(&finding.message), cell(&places))?;
         }
         writeln!(out)?;
         let sources = (style.sources)(&report.run);
         for race in &report.races {
-            let told = text::plain(race, &*sources);
-            // A fence longer than any in what it holds.
-            let longest = told.split(|c| c != '`').map(str::len).max().unwrap_or(0);
-            let fence = "`".repeat(longest.max(2) + 1);
-            let id = &race.id;
-            writeln!(
-                out,
-                "<details><summary>{id}</summary>\n\n{fence}text\n{told}\n{fence}\n\n</details>\n"
-            )?;
+            folded(&race.id, &text::plain(race, &*sources), out)?;
+        }
+        for finding in report.findings.iter().filter(|finding| !Side::all(finding).is_empty()) {
+            let title = format!("{}: {}", words::graded(finding, &finding.kind), finding.message);
+            folded(&html::rich(&title), &text::plain_finding(finding), out)?;
         }
     }
     Ok(())
 }
 
-/// Both accesses, in one line each, and what brings it back.
-fn message(race: &Race) -> String {
-    let mut lines: Vec<String> = race
-        .accesses
-        .iter()
-        .map(|access| format!("{} ({})", words::what_it_does(access), place_of(access)))
-        .collect();
-    lines.push(race.id.clone());
-    lines.join("\n")
+/// Text as it is, behind a line that unfolds it.
+fn folded(title: &str, told: &str, out: &mut dyn Write) -> io::Result<()> {
+    // A fence longer than any in what it holds.
+    let longest = told.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(longest.max(2) + 1);
+    writeln!(out, "<details><summary>{title}</summary>\n\n{fence}text\n{told}\n{fence}\n\n</details>\n")
 }
 
-fn place_of(access: &Access) -> String {
-    key_frame(&access.frames).map_or("place not known".to_owned(), words::frame_line)
+/// The sides, in one line each.
+fn lines(sides: &[Side<'_>]) -> Vec<String> {
+    sides.iter().map(|side| format!("{} ({})", side.what, place_of(side))).collect()
+}
+
+/// Their places, in one line.
+fn places(sides: &[Side<'_>]) -> String {
+    sides.iter().map(place_of).collect::<Vec<_>>().join(", ")
+}
+
+fn place_of(side: &Side<'_>) -> String {
+    side.place().unwrap_or_else(|| "place not known".to_owned())
+}
+
+/// The first of the places that stacks are known by whose line is known.
+fn first_in_source<'a>(stacks: impl Iterator<Item = &'a [Frame]>) -> Option<&'a Frame> {
+    stacks.filter_map(key_frame).find(|frame| frame.file.is_some() && frame.line.is_some())
 }
 
 fn properties(frame: Option<&Frame>, title: &str, folder: &str, style: &Style<'_>) -> String {

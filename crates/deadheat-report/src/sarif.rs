@@ -3,7 +3,8 @@
 //! A result is a race: its place is the later access's, the earlier one's is related, and its code flow has
 //! one thread flow for each of the two, from the thread's outermost call to its access. Of a predicted race the operations before that
 //! are told, too, each with its place in the order (`executionOrder`), and those of other threads in flows of their own. A result is
-//! known over runs by the race's id. Files below the root are told relative to it, with `/`.
+//! known over runs by the race's id. A finding is a result, too: its other places are related, and its code flow has one thread flow
+//! for each thread, to all that it did there. Files below the root are told relative to it, with `/`.
 
 use std::io::{self, Write};
 
@@ -11,9 +12,10 @@ use serde_json::{Value, json};
 
 use crate::format::Style;
 use crate::group::key_frame;
-use crate::model::{Access, Finding, Frame, Location, Race, Report};
+use crate::model::{Finding, Frame, Location, Race, Report, Thread};
 use crate::place::Place;
 use crate::reordering::Reordering;
+use crate::side::{Side, by_thread};
 use crate::text::{self, columns, words};
 
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
@@ -86,37 +88,23 @@ struct Places<'a, 's> {
 
 impl Places<'_, '_> {
     fn race(&self, race: &Race) -> Value {
-        let [earlier, later] = &race.accesses;
+        let [earlier, later] = race.accesses.each_ref().map(Side::of);
         let message = format!(
             "{}: data race on {}: {}; {}.",
             race.grade.shown(),
             text::on_what(race),
-            words::what_it_does(later),
-            words::what_it_does(earlier),
+            later.what,
+            earlier.what,
         );
-        let mut related = vec![self.said(key_frame(&earlier.frames), &words::what_it_does(earlier))];
-        for row in race.threads.iter().filter(|row| !row.frames.is_empty()) {
-            related.push(self.said(key_frame(&row.frames), &words::who_created(row)));
-        }
-        if let Location::Heap { frames, thread, .. }
-        | Location::Mapping { frames, thread, .. }
-        | Location::Descriptor { frames, thread, .. } = &race.location
-            && !frames.is_empty()
-        {
-            related
-                .push(self.said(key_frame(frames), &format!("the block was allocated by `{thread}` here")));
-        }
-        related.retain(|place| !place["physicalLocation"].is_null());
-        related.iter_mut().zip(1..).for_each(|(place, number)| place["id"] = json!(number));
         let mut result = json!({
             "ruleId": RACE,
             "ruleIndex": 0,
             "level": race.grade.level(),
             "message": { "text": message },
-            "locations": self.places(key_frame(&later.frames)),
-            "relatedLocations": related,
+            "locations": self.places(key_frame(later.frames)),
+            "relatedLocations": self.related(std::slice::from_ref(&earlier), &race.threads, &race.location),
             "codeFlows": [{ "threadFlows": self.flows(race) }],
-            "stacks": [self.stack(later), self.stack(earlier)],
+            "stacks": [self.stack(&later), self.stack(&earlier)],
             "occurrenceCount": race.count.max(1),
             "partialFingerprints": { FINGERPRINT: race.id },
             "properties": { "id": race.id, "grade": race.grade.name(), "by": race.by },
@@ -131,27 +119,57 @@ impl Places<'_, '_> {
     }
 
     fn finding(&self, finding: &Finding) -> Value {
-        let Finding { kind, grade, message, frames, .. } = finding;
+        let Finding { kind, grade, message, frames, threads, location, .. } = finding;
+        let mut sides = Side::all(finding);
+        sides.retain(|side| !words::visible(side.frames).is_empty());
+        let flows: Vec<Value> = by_thread(&sides).iter().map(|own| self.flow(own)).collect();
+        // The one where the finding is told to be comes first, and has the result's place.
+        sides.sort_by_key(|side| *side.frames != frames[..]);
         let mut result = json!({
             "ruleId": kind,
             "level": grade.unwrap_or_default().level(),
-            "message": { "text": message },
-            "locations": self.places(key_frame(frames)),
+            "message": { "text": words::graded(finding, message) },
+            "locations": self.places(key_frame(sides.first().map_or(frames, |side| side.frames))),
         });
-        if let Some(accesses) = &finding.accesses {
-            let [end, user] = &**accesses;
-            result["stacks"] = json!([self.stack(user), self.stack(end)]);
-            if accesses.iter().all(|access| !access.frames.is_empty()) {
-                result["codeFlows"] = json!([{ "threadFlows": [self.flow(end), self.flow(user)] }]);
+        let stacks = sides.iter().map(|side| self.stack(side)).collect();
+        let related = self.related(sides.get(1..).unwrap_or_default(), threads, location);
+        for (property, values) in [("stacks", stacks), ("relatedLocations", related)] {
+            if !values.is_empty() {
+                result[property] = Value::Array(values);
             }
         }
+        if !flows.is_empty() {
+            result["codeFlows"] = json!([{ "threadFlows": flows }]);
+        }
+        if let Some(grade) = grade {
+            result["properties"] = json!({ "grade": grade.name() });
+        }
         result
+    }
+
+    /// The places beside that of a result: other sides, and where the threads and the memory come from.
+    fn related(&self, sides: &[Side<'_>], threads: &[Thread], location: &Location) -> Vec<Value> {
+        let mut related: Vec<Value> =
+            sides.iter().map(|side| self.said(key_frame(side.frames), &side.what)).collect();
+        for row in threads.iter().filter(|row| !row.frames.is_empty()) {
+            related.push(self.said(key_frame(&row.frames), &words::who_created(row)));
+        }
+        if let Some((thread, frames)) = words::made(location)
+            && !frames.is_empty()
+        {
+            related
+                .push(self.said(key_frame(frames), &format!("the block was allocated by `{thread}` here")));
+        }
+        related.retain(|place| !place["physicalLocation"].is_null());
+        related.iter_mut().zip(1..).for_each(|(place, number)| place["id"] = json!(number));
+        related
     }
 
     /// How the two threads came to their accesses; of a predicted race also what each thread did before, in the order that
     /// brings the accesses together.
     fn flows(&self, race: &Race) -> Vec<Value> {
-        let mut flows: Vec<Value> = race.accesses.iter().map(|access| self.flow(access)).collect();
+        let mut flows: Vec<Value> =
+            race.accesses.iter().map(|access| self.flow(&[&Side::of(access)])).collect();
         let Some(reordering) = Reordering::of(race) else { return flows };
         let acts = reordering.operations.as_deref().unwrap_or_default();
         let acts: Vec<_> = (1_u64..).zip(acts).collect();
@@ -184,27 +202,37 @@ impl Places<'_, '_> {
         flows
     }
 
-    /// How a thread came to its access, from the outermost call on.
-    fn flow(&self, access: &Access) -> Value {
-        let frames: Vec<&Frame> = words::visible(&access.frames).into_iter().take(MOST_FRAMES).collect();
+    /// How a thread came to its sides, one behind the other; there is at least one.
+    fn flow(&self, own: &[&Side<'_>]) -> Value {
+        let steps: Vec<Value> = own.iter().flat_map(|side| self.calls(side)).collect();
+        json!({ "id": own[0].thread, "message": { "text": own[0].who }, "locations": steps })
+    }
+
+    /// How a thread came to a side, from the outermost call on.
+    fn calls(&self, side: &Side<'_>) -> Vec<Value> {
+        let frames: Vec<&Frame> = words::visible(side.frames).into_iter().take(MOST_FRAMES).collect();
         let steps = frames.iter().enumerate().rev().map(|(depth, frame)| {
             let what = match (depth, &frame.function) {
-                (0, _) => words::what_it_does(access),
+                (0, _) => side.what.clone(),
                 (_, Some(function)) => format!("`{function}` calls"),
                 (_, None) => "calls".to_owned(),
             };
             let importance = if depth == 0 { "essential" } else { "unimportant" };
-            json!({
+            let mut step = json!({
                 "location": self.said(Some(frame), &what),
                 "nestingLevel": frames.len() - 1 - depth,
                 "importance": importance,
-            })
+            });
+            if let Some(turn) = side.turn.filter(|_| depth == 0) {
+                step["executionOrder"] = json!(turn);
+            }
+            step
         });
-        json!({ "id": access.thread, "message": { "text": words::who(access) }, "locations": steps.collect::<Vec<_>>() })
+        steps.collect()
     }
 
-    fn stack(&self, access: &Access) -> Value {
-        let frames = words::visible(&access.frames).into_iter().take(MOST_FRAMES);
+    fn stack(&self, side: &Side<'_>) -> Value {
+        let frames = words::visible(side.frames).into_iter().take(MOST_FRAMES);
         let frames: Vec<Value> = frames
             .map(|frame| {
                 let mut told = json!({ "location": self.place(frame) });
@@ -214,7 +242,7 @@ impl Places<'_, '_> {
                 told
             })
             .collect();
-        json!({ "message": { "text": words::what_it_does(access) }, "frames": frames })
+        json!({ "message": { "text": side.what }, "frames": frames })
     }
 
     fn places(&self, frame: Option<&Frame>) -> Vec<Value> {

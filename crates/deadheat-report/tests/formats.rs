@@ -2,10 +2,10 @@
 
 mod common;
 
-use common::{race, report, sources, written};
+use common::{race, report, sources, use_after_free, written};
 use deadheat_report::format::{FORMATS, named};
 use deadheat_report::json;
-use deadheat_report::model::{Finding, Grade, Location, Operation, Report, Thread, USE_AFTER_FREE};
+use deadheat_report::model::{Finding, Grade, Location, Report, Thread, USE_AFTER_FREE};
 use expect_test::{ExpectFile, expect_file};
 use serde_json::{Value, json};
 
@@ -85,21 +85,8 @@ fn threadsanitizers_words_name_the_signal() {
 /// The use of a freed block has both accesses in each format that has room for them, as a race has.
 #[test]
 fn a_use_after_free_has_both_stacks() {
-    let mut race = race();
-    race.accesses[0].op = Operation::Free;
-    let finding = Finding {
-        kind: USE_AFTER_FREE.to_owned(),
-        grade: Some(Grade::Observed),
-        message: "`main` reads a block that `main/1` freed before".to_owned(),
-        thread: "main".to_owned(),
-        frames: race.accesses[1].frames.clone(),
-        accesses: Some(Box::new(race.accesses.clone())),
-        location: race.location.clone(),
-        threads: race.threads.clone(),
-        ..Finding::default()
-    };
     let mut of = report(Vec::new());
-    of.findings.push(finding);
+    of.findings.push(use_after_free());
     let text = told("tsan", std::slice::from_ref(&of));
     for words in [
         "WARNING: ThreadSanitizer: heap-use-after-free (pid=",

@@ -1,14 +1,16 @@
 //! One page that holds all of a report: no network, no script, nothing beside it.
 //!
 //! For each race both places in their source side by side, the stacks, what happened around a meeting with a
-//! lane for each thread, and the commands that go on from there.
+//! lane for each thread, and the commands that go on from there. For each finding all its places and stacks, a
+//! column for each thread.
 
 use std::io::{self, Write};
 
 use crate::control;
 use crate::format::Style;
 use crate::group::key_frame;
-use crate::model::{Access, Finding, Frame, Location, Race, Report};
+use crate::model::{Finding, Frame, Location, Race, Report, Thread};
+use crate::side::{Side, by_thread};
 use crate::source::Sources;
 use crate::text::columns::{self, Columns, Row};
 use crate::text::{self, words};
@@ -18,6 +20,8 @@ const LOOK: &str = include_str!("page.css");
 const AROUND: usize = 4;
 /// How many rows an order of operations has.
 const MOST_ROWS: usize = 100;
+/// What begins the part that is folded.
+const ORIGINS: &str = "<details>\n<summary>Where the threads and the memory come from</summary>";
 
 /// Writes reports as one page.
 ///
@@ -62,7 +66,7 @@ fn page(number: usize, report: &Report, sources: &dyn Sources, out: &mut dyn Wri
     if report.races.len() > 1 {
         writeln!(out, "<nav>\n<ol>")?;
         for race in &report.races {
-            let places = race.accesses.each_ref().map(place_of);
+            let places = race.accesses.each_ref().map(|access| place_of(&Side::of(access)));
             writeln!(
                 out,
                 "<li><a href=\"#{}\">{}</a> {} <span class=\"quiet\">{}</span></li>",
@@ -77,21 +81,7 @@ fn page(number: usize, report: &Report, sources: &dyn Sources, out: &mut dyn Wri
     for race in &report.races {
         section(number, race, (&command, sources), out)?;
     }
-    for Finding { kind, message, frames, thread, accesses, .. } in &report.findings {
-        writeln!(out, "<section class=\"finding\">\n<h2>{}: {}</h2>", escaped(kind), rich(message))?;
-        if let Some(accesses) = accesses {
-            writeln!(out, "<div class=\"sides\">")?;
-            for access in accesses.iter() {
-                side(access, sources, out)?;
-            }
-            writeln!(out, "</div>")?;
-        } else if !frames.is_empty() {
-            writeln!(out, "<p>in <code>{}</code>:</p>", escaped(thread))?;
-            stack(frames, out)?;
-        }
-        writeln!(out, "</section>")?;
-    }
-    Ok(())
+    report.findings.iter().try_for_each(|told| finding(told, sources, out))
 }
 
 fn anchor(number: usize, race: &Race) -> String {
@@ -115,11 +105,7 @@ fn section(
         grade.shown(),
         rich(&text::on_what(race)),
     )?;
-    writeln!(out, "<div class=\"sides\">")?;
-    for access in &race.accesses {
-        side(access, sources, out)?;
-    }
-    writeln!(out, "</div>")?;
+    sides(&race.accesses.each_ref().map(Side::of), sources, out)?;
     if let Some(order) = words::order_here(race) {
         writeln!(out, "<p>{}</p>", rich(order))?;
     }
@@ -128,18 +114,9 @@ fn section(
     }
     meeting(race, out)?;
     columns(race, out)?;
-    writeln!(out, "<details>\n<summary>Where the threads and the memory come from</summary>")?;
-    for row in race.threads.iter().filter(|row| row.created_by.is_some()) {
-        writeln!(out, "<p>{}</p>", rich(&words::who_created(row)))?;
-        stack(&row.frames, out)?;
-    }
-    if let Location::Heap { frames, thread, .. }
-    | Location::Mapping { frames, thread, .. }
-    | Location::Descriptor { frames, thread, .. } = &race.location
-    {
-        writeln!(out, "<p>the block was allocated by <code>{}</code></p>", escaped(thread))?;
-        stack(frames, out)?;
-    }
+    writeln!(out, "{ORIGINS}")?;
+    let threads: Vec<&Thread> = race.threads.iter().filter(|row| row.created_by.is_some()).collect();
+    origins(&threads, &race.location, out)?;
     let by = escaped(&race.by.join(", "));
     writeln!(out, "<p>seen {}, by {by}</p>\n</details>", words::number(race.count, "time"))?;
     if race.witness.as_ref().is_some_and(|witness| witness["kind"] == "meeting") {
@@ -153,10 +130,57 @@ fn section(
     writeln!(out, "</section>")
 }
 
-/// One access: what it does, its source, its stack.
-fn side(access: &Access, sources: &dyn Sources, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(out, "<article>\n<h3>{}</h3>", rich(&words::what_it_does(access)))?;
-    if let Some(frame) = key_frame(&access.frames) {
+fn finding(finding: &Finding, sources: &dyn Sources, out: &mut dyn Write) -> io::Result<()> {
+    let Finding { kind, grade, message, location, .. } = finding;
+    let class = grade.unwrap_or_default().name();
+    write!(out, "<section class=\"{class}\">\n<h2>")?;
+    if let Some(grade) = words::weak_grade(finding) {
+        write!(out, "<span class=\"grade\">{}</span> ", grade.shown())?;
+    }
+    writeln!(out, "{}: {}</h2>", escaped(kind), rich(message))?;
+    let told = Side::all(finding);
+    if !told.is_empty() {
+        sides(&told, sources, out)?;
+    }
+    let is_side = |row: &Thread| told.iter().any(|side| side.what == words::who_created(row));
+    let threads = finding.threads.iter().filter(|row| row.created_by.is_some() && !is_side(row));
+    let threads: Vec<&Thread> = threads.collect();
+    if !threads.is_empty() || words::made(location).is_some() {
+        writeln!(out, "{ORIGINS}")?;
+        origins(&threads, location, out)?;
+        writeln!(out, "</details>")?;
+    }
+    writeln!(out, "</section>")
+}
+
+/// Where threads were created, and what lies at an address was allocated.
+fn origins(threads: &[&Thread], location: &Location, out: &mut dyn Write) -> io::Result<()> {
+    for row in threads {
+        writeln!(out, "<p>{}</p>", rich(&words::who_created(row)))?;
+        stack(&row.frames, out)?;
+    }
+    if let Some((thread, frames)) = words::made(location) {
+        writeln!(out, "<p>the block was allocated by <code>{}</code></p>", escaped(thread))?;
+        stack(frames, out)?;
+    }
+    Ok(())
+}
+
+/// The sides, a column for each thread.
+fn sides(sides: &[Side<'_>], sources: &dyn Sources, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "<div class=\"sides\">")?;
+    for thread in by_thread(sides) {
+        writeln!(out, "<article>")?;
+        thread.into_iter().try_for_each(|told| side(told, sources, out))?;
+        writeln!(out, "</article>")?;
+    }
+    writeln!(out, "</div>")
+}
+
+/// One side: what it does, its source, its stack.
+fn side(side: &Side<'_>, sources: &dyn Sources, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "<h3>{}</h3>", rich(&side.what))?;
+    if let Some(frame) = key_frame(side.frames) {
         writeln!(out, "<p class=\"quiet\">{}</p>", escaped(&words::frame_line(frame)))?;
         if let (Some(file), Some(line)) = (&frame.file, frame.line)
             && let Some(text) = sources.text(file)
@@ -164,8 +188,7 @@ fn side(access: &Access, sources: &dyn Sources, out: &mut dyn Write) -> io::Resu
             excerpt(&text, line as usize, out)?;
         }
     }
-    stack(&access.frames, out)?;
-    writeln!(out, "</article>")
+    stack(side.frames, out)
 }
 
 /// The lines around one, which is marked.
@@ -277,8 +300,8 @@ impl Step<'_> {
     }
 }
 
-fn place_of(access: &Access) -> String {
-    key_frame(&access.frames).map_or("?".to_owned(), words::frame_line)
+fn place_of(side: &Side<'_>) -> String {
+    side.place().unwrap_or_else(|| "?".to_owned())
 }
 
 /// Text with nothing in it that means anything in HTML.
@@ -298,7 +321,7 @@ fn escaped(text: &str) -> String {
 }
 
 /// The same, with what stands between backticks as code.
-fn rich(text: &str) -> String {
+pub(crate) fn rich(text: &str) -> String {
     let parts: Vec<&str> = text.split('`').collect();
     // One backtick alone is a backtick.
     if parts.len().is_multiple_of(2) {

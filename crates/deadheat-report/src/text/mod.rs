@@ -14,7 +14,7 @@ use annotate_snippets::{
 
 use crate::format::Style;
 use crate::group::key_frame;
-use crate::model::{Access, Finding, Grade, LOCK_ORDER, Location, Race, Report, Summary};
+use crate::model::{Access, Finding, Grade, Location, Race, Report, Summary};
 use crate::source::{Sources, span};
 
 /// Source lines are cut to this width.
@@ -116,9 +116,7 @@ fn race_group<'a>(race: &'a Race, sources: &dyn Sources) -> Group<'a> {
     for thread in race.threads.iter().filter(|thread| thread.created_by.is_some()) {
         group = group.element(Level::NOTE.message(words::creation(thread)));
     }
-    if let Location::Heap { frames, thread, .. }
-    | Location::Mapping { frames, thread, .. }
-    | Location::Descriptor { frames, thread, .. } = &race.location
+    if let Some((thread, frames)) = words::made(&race.location)
         && !frames.is_empty()
     {
         group = group.element(Level::NOTE.message(words::allocation(thread, frames)));
@@ -208,10 +206,7 @@ fn snippet<'a>(file: &'a str, text: &str, places: &[Site<'_>]) -> Option<Element
 }
 
 fn finding_group(finding: &Finding) -> Group<'_> {
-    // What was observed needs no word, and has no accesses that were unordered.
-    let grade = finding.grade.filter(|grade| *grade < Grade::Observed);
-    let grade = grade.map_or(String::new(), |grade| format!("{}: ", grade.shown()));
-    let title = format!("{grade}{}: {}", finding.kind, finding.message);
+    let title = words::graded(finding, &format!("{}: {}", finding.kind, finding.message));
     let mut group = Group::with_title(level(finding.grade.unwrap_or_default()).primary_title(title));
     if let Some(accesses) = &finding.accesses {
         for access in accesses.iter().rev() {
@@ -220,11 +215,12 @@ fn finding_group(finding: &Finding) -> Group<'_> {
         if let Location::Heap { frames, thread, .. } = &finding.location {
             group = group.element(Level::NOTE.message(words::allocation(thread, frames)));
         }
-    } else if !finding.frames.is_empty() && (finding.kind != LOCK_ORDER || finding.steps.is_empty()) {
-        let place = if finding.thread.is_empty() { String::new() } else { format!("`{}` ", finding.thread) };
-        group = group.element(Level::NOTE.message(format!("{place}at{}", words::stack(&finding.frames))));
     }
-    // A lock order is all in its steps.
+    let frames = words::own_frames(finding);
+    if !frames.is_empty() {
+        let place = if finding.thread.is_empty() { String::new() } else { format!("`{}` ", finding.thread) };
+        group = group.element(Level::NOTE.message(format!("{place}at{}", words::stack(frames))));
+    }
     for step in &finding.steps {
         group = group.element(Level::NOTE.message(words::step(step)));
     }

@@ -2,7 +2,8 @@
 
 use crate::group::{is_own, is_runtime, key_frame};
 use crate::model::{
-    ASKED, Access, Frame, Location, Lock, LockMode, Operation, OrderHere, Race, Run, Step, Suggestion, Thread,
+    ASKED, Access, Finding, Frame, Grade, LOCK_ORDER, Location, Lock, LockMode, Operation, OrderHere, Race,
+    Run, Step, Suggestion, Thread,
 };
 
 /// How many frames of a stack are told.
@@ -69,6 +70,20 @@ pub(crate) fn location(location: &Location, accesses: &[Access; 2]) -> String {
     }
 }
 
+/// Who allocated or opened what lies at an address, and where; nothing of what was always there.
+pub(crate) fn made(location: &Location) -> Option<(&str, &[Frame])> {
+    match location {
+        Location::Heap { frames, thread, .. }
+        | Location::Mapping { frames, thread, .. }
+        | Location::Descriptor { frames, thread, .. } => Some((thread, frames)),
+        Location::Global { .. }
+        | Location::Stack { .. }
+        | Location::Tls { .. }
+        | Location::Named { .. }
+        | Location::Unknown => None,
+    }
+}
+
 /// `` from `make` src/a.c:7``.
 fn from(frames: &[Frame]) -> String {
     let Some(frame) = key_frame(frames) else { return String::new() };
@@ -85,7 +100,8 @@ fn place(file: Option<&str>, line: Option<u32>) -> String {
     }
 }
 
-fn thread(path: &str, name: &str) -> String {
+/// A thread with its name, if it has one.
+pub(crate) fn thread(path: &str, name: &str) -> String {
     if name.is_empty() { format!("`{path}`") } else { format!("`{path}` ({name})") }
 }
 
@@ -243,12 +259,37 @@ pub(crate) fn who_created(row: &Thread) -> String {
     format!("{} was created by `{by}`", thread(&row.thread, &row.name))
 }
 
-/// The note with a step of a finding.
-pub(crate) fn step(step: &Step) -> String {
-    let who = thread(&step.thread, &step.thread_name);
+/// The grade of a finding, where that needs a word: what was observed needs none, and has no accesses that were unordered.
+pub(crate) fn weak_grade(finding: &Finding) -> Option<Grade> {
+    finding.grade.filter(|grade| *grade < Grade::Observed)
+}
+
+/// What is said of a finding, behind its grade where that needs a word.
+pub(crate) fn graded(finding: &Finding, what: &str) -> String {
+    weak_grade(finding).map_or(what.to_owned(), |grade| format!("{}: {what}", grade.shown()))
+}
+
+/// The stack that is a finding's own; nothing if its accesses have it, or its steps: a lock order is all in them.
+pub(crate) fn own_frames(finding: &Finding) -> &[Frame] {
+    let in_steps = finding.kind == LOCK_ORDER && !finding.steps.is_empty();
+    if finding.accesses.is_some() || in_steps { &[] } else { &finding.frames }
+}
+
+/// The thread of a step.
+pub(crate) fn who_stepped(step: &Step) -> String {
+    thread(&step.thread, &step.thread_name)
+}
+
+/// The label of a step of a finding: who took which lock, or asks for it.
+pub(crate) fn what_a_step_does(step: &Step) -> String {
     let reading = if step.lock.mode == LockMode::Read { " for reading" } else { "" };
     let what = if step.what == ASKED { "asks for" } else { "took" };
-    format!("{who} {what} `{}`{reading}:{}", step.lock.name, stack(&step.frames))
+    format!("{} {what} `{}`{reading}", who_stepped(step), step.lock.name)
+}
+
+/// The note with a step of a finding.
+pub(crate) fn step(step: &Step) -> String {
+    format!("{}:{}", what_a_step_does(step), stack(&step.frames))
 }
 
 /// The note that says where a thread comes from.

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use deadheat_report::format::{Format, Style};
 use deadheat_report::model::{
-    Access, Frame, Grade, Hex, Location, Lock, LockMode, Module, Operation, Race, Report, Run, SCHEMA,
-    Summary, Thread,
+    Access, Finding, Frame, Grade, Hex, Location, Lock, LockMode, Module, Operation, Race, Report, Run,
+    SCHEMA, Summary, Thread, USE_AFTER_FREE,
 };
 use deadheat_report::source::Sources;
 
@@ -122,6 +122,22 @@ pub(crate) fn race() -> Race {
         witness: None,
         suggestion: None,
         order_here: None,
+    }
+}
+
+pub(crate) fn use_after_free() -> Finding {
+    let Race { mut accesses, location, threads, .. } = race();
+    accesses[0].op = Operation::Free;
+    Finding {
+        kind: USE_AFTER_FREE.to_owned(),
+        grade: Some(Grade::Observed),
+        message: "`main` reads a block that `main/1` freed before".to_owned(),
+        thread: "main".to_owned(),
+        frames: accesses[1].frames.clone(),
+        accesses: Some(Box::new(accesses)),
+        location,
+        threads,
+        ..Finding::default()
     }
 }
 
