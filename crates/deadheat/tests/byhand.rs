@@ -399,3 +399,40 @@ seen 1, shown now: 0, answer: 0
         }
     });
 }
+
+/// A signal that ends the program does so in the same way, and the races are told before; the program is answered as if nobody
+/// looked at signals.
+#[test]
+fn races_are_told_before_a_signal_ends_the_program() {
+    let [sigint, sigill, sigabrt, sigusr1, sigsegv, sigpipe, sigterm] = [2, 4, 6, 10, 11, 13, 15];
+    each_compiler("byhand-signals", |pair, folder| {
+        for linked in [&[][..], &["-static"]] {
+            build_of("signals.c", pair, folder, linked);
+            for (way, signal) in [
+                ("fault", sigsegv),
+                ("trap", sigill),
+                ("assert", sigabrt),
+                ("killed", sigterm),
+                ("stopped", sigint),
+                ("pipe", sigpipe),
+                ("handled", sigsegv),
+                ("once", sigusr1),
+                ("vfork", sigint),
+                ("fork", sigint),
+            ] {
+                let told = run(folder, way, &[]);
+                assert_eq!((told.code, told.signal), (None, Some(signal)), "{way}: {}", told.err);
+                assert_eq!(told.err.matches(RACE).count(), 1, "{way}: {}", told.err);
+                let mut command = Command::new(folder.join("program"));
+                clean(&mut command);
+                let silent = ended(command.args(["none", way]), folder);
+                assert_eq!((silent.code, silent.signal), (None, Some(signal)), "{way}: {}", silent.err);
+                assert!(!silent.err.contains("deadheat:"), "{way}: {}", silent.err);
+            }
+            let told = run(folder, "ignored", &[]);
+            assert_eq!((told.code, told.err.matches(RACE).count()), (Some(66), 1), "{}", told.err);
+            let off = run(folder, "fault", &[("TSAN_OPTIONS", "handle_segv=0")]);
+            assert_eq!((off.signal, off.err.as_str()), (Some(sigsegv), ""));
+        }
+    });
+}

@@ -16,6 +16,7 @@ use deadheat_core::wire::header;
 use super::lock::Lock;
 use super::options::{self as options_given, TEXTS, text_of};
 use super::{block, exit, rescue, start};
+use crate::intercept::deadly;
 use crate::{online, sys};
 
 /// Whether the program was started by hand.
@@ -79,6 +80,12 @@ pub(crate) unsafe fn begin(environment: *const *const c_char) -> bool {
     true
 }
 
+/// Has the races told before a signal ends the process. Called once, before any other thread runs.
+pub(crate) fn tell_before_signals() {
+    // SAFETY: the kept texts end with a NUL.
+    deadly::begin(&texts().map(|text| unsafe { CStr::from_ptr(text).to_bytes() }));
+}
+
 /// A copy of the text; no text if there is no memory for it.
 fn keep(text: &[u8]) -> *const c_char {
     if text.is_empty() {
@@ -95,6 +102,7 @@ pub(crate) fn in_child() {
     TOLD.store(0, Ordering::Relaxed);
     WORTH.store(0, Ordering::Relaxed);
     TELLING.release();
+    deadly::in_child();
 }
 
 /// A race was found: tells it and ends the process, if the first one is to. One that is suppressed ends nothing.

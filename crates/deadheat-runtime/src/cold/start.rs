@@ -118,7 +118,11 @@ unsafe fn by_hand(count: c_int, arguments: *const *const c_char, environment: *c
         if !byhand::begin(environment) {
             return OFF;
         }
-        detect(watch(None, count, arguments), false)
+        let state = detect(watch(None, count, arguments), false);
+        if state != OFF {
+            byhand::tell_before_signals();
+        }
+        state
     }
 }
 

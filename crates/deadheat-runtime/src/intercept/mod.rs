@@ -26,6 +26,7 @@ mod clone;
 mod condition;
 mod confine;
 mod container;
+pub(crate) mod deadly;
 mod descriptor;
 mod exit;
 mod file;

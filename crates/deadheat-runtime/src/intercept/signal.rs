@@ -9,30 +9,40 @@ use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 use deadheat_core::event::{Fault, Op, SyncKind};
 
+use super::deadly;
 use crate::cold::start::recording;
 use crate::hot::log;
 use crate::hot::thread::{self, Thread};
 use crate::sys::c;
 
 const SIGNALS: usize = 65;
-const SIG_DFL: usize = 0;
+pub(super) const SIG_DFL: usize = 0;
 const SIG_IGN: usize = 1;
 /// To `sigset` no handler, but a signal that is to be blocked.
 const SIG_HOLD: usize = 2;
 const SIG_ERR: usize = usize::MAX;
-const SA_SIGINFO: c_int = 4;
+pub(super) const SA_SIGINFO: c_int = 4;
 const SA_RESETHAND: c_int = 1 << 31;
+/// The C library's own.
+const SA_RESTORER: c_int = 0x0400_0000;
 /// What a thread does brings these upon it, in the middle of what it does: its handler may do what the thread may.
 const SYNCHRONOUS: [c_int; 7] = [4, 5, 6, 7, 8, 11, 31];
 
 /// The C library's `struct sigaction`.
 #[derive(Clone, Copy)]
 #[repr(C)]
-struct Action {
-    handler: usize,
+pub(super) struct Action {
+    pub(super) handler: usize,
     mask: [u64; 16],
-    flags: c_int,
+    pub(super) flags: c_int,
     restorer: usize,
+}
+
+impl Action {
+    /// No handler, but what a signal does of itself.
+    pub(super) const fn usual() -> Action {
+        Action { handler: SIG_DFL, mask: [0; 16], flags: 0, restorer: 0 }
+    }
 }
 
 /// The program's handler of each signal, and the flags that it gave last, with a handler or without.
@@ -40,7 +50,7 @@ static HANDLERS: [AtomicUsize; SIGNALS] = [const { AtomicUsize::new(SIG_DFL) }; 
 static FLAGS: [AtomicU32; SIGNALS] = [const { AtomicU32::new(0) }; SIGNALS];
 
 /// Our handler's address.
-fn ours() -> usize {
+pub(super) fn ours() -> usize {
     on_signal as *const () as usize
 }
 
@@ -48,8 +58,18 @@ type Handler = unsafe extern "C" fn(c_int, *mut c_void, *mut c_void);
 
 /// The handler of all signals that the program has handlers for. The kernel gives all three arguments in any case.
 unsafe extern "C" fn on_signal(signal: c_int, about: *mut c_void, context: *mut c_void) {
-    let handler = HANDLERS[signal as usize % SIGNALS].load(Ordering::Acquire);
+    let at = signal as usize % SIGNALS;
+    let handler = HANDLERS[at].load(Ordering::Acquire);
+    if deadly::is_told_of(signal) && FLAGS[at].load(Ordering::Relaxed) as c_int & SA_RESETHAND != 0 {
+        // It was there for this one alone.
+        HANDLERS[at].store(SIG_DFL, Ordering::Release);
+        deadly::put(signal);
+    }
     if handler <= SIG_IGN {
+        if handler == SIG_DFL && deadly::is_told_of(signal) {
+            // SAFETY: the kernel's description.
+            unsafe { deadly::end(signal, about) };
+        }
         return;
     }
     // SAFETY: the program's handler; `errno` is the calling thread's.
@@ -145,12 +165,15 @@ fn install(
         return before;
     }
     let is_own = handler > SIG_IGN;
+    let has_ours = is_own || handler == SIG_DFL && deadly::is_told_of(signal);
     FLAGS[at].store(flags as u32, Ordering::Relaxed);
-    if is_own {
+    if has_ours {
         HANDLERS[at].store(handler, Ordering::Release);
+    }
+    if is_own {
         log::event(pc, &Op::Signal { object: object(signal), kind: SyncKind::Annotation });
     }
-    if !set(if is_own { ours() } else { handler }) {
+    if !set(if has_ours { ours() } else { handler }) {
         HANDLERS[at].store(before.0, Ordering::Release);
         FLAGS[at].store(before.1 as u32, Ordering::Relaxed);
     }
@@ -197,6 +220,9 @@ fn answer(old: &mut Action, before: (usize, c_int)) {
     let is_reset = old.handler == SIG_DFL && old.flags & SA_RESETHAND != 0;
     if old.handler == ours() {
         old.handler = before.0;
+        if before.0 == SIG_DFL && old.flags & !SA_RESTORER == deadly::FLAGS {
+            old.flags = before.1;
+        }
     } else if !is_reset {
         return;
     }

@@ -350,10 +350,15 @@ pub(crate) fn futex_wake(word: &AtomicU32) {
 
 /// Sends the calling thread the signal at which a debugger stops.
 pub(crate) fn trap() {
-    const SIGTRAP: usize = 5;
+    const SIGTRAP: u32 = 5;
+    send_self(SIGTRAP);
+}
+
+/// Sends the calling thread a signal.
+pub(crate) fn send_self(signal: u32) {
     let (process, thread) = (process_id() as usize, thread_id() as usize);
     // SAFETY: plain numbers.
-    unsafe { syscall(number::TGKILL, [process, thread, SIGTRAP, 0, 0, 0]) };
+    unsafe { syscall(number::TGKILL, [process, thread, signal as usize, 0, 0, 0]) };
 }
 
 /// How many bytes of the process are in memory; `None` if the kernel does not tell.
