@@ -436,3 +436,33 @@ fn races_are_told_before_a_signal_ends_the_program() {
         }
     });
 }
+
+/// What the compilers' sanitizers share is there, and means what it says.
+#[test]
+fn the_common_interface_of_sanitizers_answers() {
+    each_compiler("byhand-common", |pair, folder| {
+        build_of("common.c", pair, folder, &["-g", "-rdynamic"]);
+        let told = ended(&mut by_hand(folder, &[]), folder);
+        assert_eq!((told.code, told.err.matches(RACE).count()), (Some(66), 1), "{}", told.err);
+        assert!(!told.err.contains("the last word"), "{}", told.err);
+        assert!(told.err.contains("SUMMARY: deadheat: of its own\n"), "{}", told.err);
+        let stack: Vec<&str> = told.err.lines().take_while(|line| line.starts_with("    #")).collect();
+        assert!(stack.len() >= 2 && stack[0].contains(" in inner ("), "{}", told.err);
+        assert!(stack[1].contains(" in main (") && stack[1].contains("/program+0x"), "{}", told.err);
+        let halted = ended(by_hand(folder, &["it's"]).env("DEADHEAT_OPTIONS", "halt_on_error=1"), folder);
+        assert_eq!((halted.code, halted.err.matches(RACE).count()), (Some(66), 0), "{}", halted.err);
+        assert!(halted.err.ends_with("the last word\n"), "{}", halted.err);
+        let files = fs::read_dir(folder).expect("readable").flatten();
+        let log = files.map(|file| file.path()).find(|path| path.to_string_lossy().contains("it's."));
+        let log = fs::read_to_string(log.expect("a log")).expect("readable");
+        assert_eq!(log.matches(RACE).count(), 1, "{log}");
+    });
+}
+
+/// The program in a folder, to be started by hand.
+fn by_hand(folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(folder.join("program"));
+    clean(&mut command);
+    command.args(arguments);
+    command
+}

@@ -17,6 +17,8 @@ shim!(__tsan_acquire, "rsi", on_acquire);
 shim!(__tsan_release, "rsi", on_release);
 shim!(AnnotateHappensBefore, "rcx", on_happens_before);
 shim!(AnnotateHappensAfter, "rcx", on_happens_after);
+shim!(WTFAnnotateHappensBefore, "rcx", on_happens_before);
+shim!(WTFAnnotateHappensAfter, "rcx", on_happens_after);
 shim!(AnnotateRWLockCreate, "rcx", on_lock_create);
 shim!(AnnotateRWLockCreateStatic, "rcx", on_lock_create_static);
 shim!(AnnotateRWLockDestroy, "rcx", on_lock_destroy);
@@ -74,6 +76,8 @@ without_effect! {
     __tsan_external_read __tsan_external_write __tsan_flush_memory __tsan_get_report_tag
     __tsan_get_report_stack __tsan_get_report_loc_object_type __tsan_get_report_unique_tid
     __tsan_get_alloc_stack __tsan_locate_address
+    __sanitizer_sandbox_on_notify __sanitizer_install_malloc_and_free_hooks __sanitizer_get_unmapped_bytes
+    __sanitizer_dump_coverage __sanitizer_print_memory_profile
 }
 
 macro_rules! announce {

@@ -5,6 +5,7 @@ pub(crate) mod annotate;
 mod announce;
 mod announced;
 mod atomic;
+pub(crate) mod common;
 mod java;
 mod memory;
 mod plain;

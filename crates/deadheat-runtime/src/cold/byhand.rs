@@ -7,8 +7,8 @@
 //! Invariant: while the copy is waited for no handler runs on the waiting thread, and the program learns of no child.
 
 use core::ffi::{CStr, c_char};
-use core::ptr::null;
-use core::sync::atomic::{AtomicU32, Ordering};
+use core::ptr::{null, null_mut};
+use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
 use deadheat_core::options;
 use deadheat_core::wire::header;
@@ -16,6 +16,7 @@ use deadheat_core::wire::header;
 use super::lock::Lock;
 use super::options::{self as options_given, TEXTS, text_of};
 use super::{block, exit, rescue, start};
+use crate::abi::common::before_death;
 use crate::intercept::deadly;
 use crate::{online, sys};
 
@@ -110,6 +111,7 @@ pub(crate) fn halt() {
     if HALTS.load(Ordering::Relaxed) != 0 {
         let code = exit::leave(0);
         if WORTH.load(Ordering::Relaxed) != 0 {
+            before_death();
             sys::exit(code);
         }
     }
@@ -160,9 +162,48 @@ pub(crate) fn is_ours() -> bool {
     !page.is_null() && unsafe { page.add(header::PID).cast::<u32>().read() } == sys::process_id()
 }
 
+/// What the program says of where its races are told, in place of the last text of options, which is in it; or null.
+static INTO: AtomicPtr<c_char> = AtomicPtr::new(null_mut());
+
 fn texts() -> [*const c_char; TEXTS] {
     // SAFETY: nothing is written there once the program runs.
-    unsafe { KEPT.texts }
+    let mut texts = unsafe { KEPT.texts };
+    let into = INTO.load(Ordering::Acquire);
+    if !into.is_null() {
+        texts[TEXTS - 1] = into;
+    }
+    texts
+}
+
+/// Has races told into what a path says, as `log_path` does.
+pub(crate) fn tell_into(path: &[u8]) {
+    if !on() {
+        return;
+    }
+    let quote: &[u8] = if path.contains(&b'\'') { b"\"" } else { b"'" };
+    // SAFETY: nothing is written there once the program runs, and the text ends with a NUL.
+    let before = unsafe { CStr::from_ptr(KEPT.texts[TEXTS - 1]).to_bytes() };
+    let parts = [before, b":log_path=", quote, path, quote];
+    let Ok(room) = sys::map_anonymous(parts.iter().map(|part| part.len()).sum::<usize>() + 1) else { return };
+    let mut at = room;
+    for part in parts {
+        // SAFETY: the mapping is as long as all parts and a NUL.
+        unsafe {
+            core::ptr::copy_nonoverlapping(part.as_ptr(), at, part.len());
+            at = at.add(part.len());
+        }
+    }
+    INTO.store(room.cast(), Ordering::Release);
+}
+
+/// Where races are told: what `log_path` says last, and `stderr` if nobody said.
+pub(crate) fn told_into() -> *const c_char {
+    // SAFETY: the kept texts end with a NUL.
+    let texts = texts().map(|text| unsafe { CStr::from_ptr(text).to_bytes() });
+    match options::value(&texts, "log_path") {
+        Some(path) if on() && !path.is_empty() => keep(path),
+        _ => c"stderr".as_ptr(),
+    }
 }
 
 /// Tells what can be told here; ends as the command line would.

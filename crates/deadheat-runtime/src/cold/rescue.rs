@@ -122,16 +122,17 @@ fn side(trace: &[u8], content: &[u8], at: usize) {
 /// Says a number.
 fn say_number(number: u64, base: u64) {
     let mut digits = [0u8; 20];
-    let len = put(&mut digits, 0, number, base);
+    let len = put_digits(&mut digits, 0, number, base);
     sys::say(&digits[..len]);
 }
 
 /// Puts a number's decimal digits at a place, as far as there is room; gives how many.
 pub(crate) fn put_number(text: &mut [u8], at: usize, number: u64) -> usize {
-    put(text, at, number, 10)
+    put_digits(text, at, number, 10)
 }
 
-fn put(text: &mut [u8], at: usize, number: u64, base: u64) -> usize {
+/// The same with another base, up to 16.
+pub(crate) fn put_digits(text: &mut [u8], at: usize, number: u64, base: u64) -> usize {
     let mut count = 1;
     let mut rest = number / base;
     while rest > 0 {

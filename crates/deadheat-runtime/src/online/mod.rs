@@ -58,7 +58,7 @@ pub(crate) use life::{born as block_born, died as block_died, is_common as tells
 pub(crate) use memory::{begin as limit_memory, none as without_memory};
 pub(crate) use quick::{access, on_access, used};
 pub(crate) use range::{is_known as is_known_range, publish as publish_range, range};
-pub(crate) use report::records as certain;
+pub(crate) use report::{heap_block, records as certain};
 pub(crate) use shadow::{CELLS, REGION_LOG2, REGIONS, freed_again, has_waited, waited};
 pub(crate) use state::{LOOKING, ON, beside_recording, looking, on, only, stop};
 pub(crate) use tree::Near;

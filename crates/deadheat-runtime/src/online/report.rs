@@ -451,6 +451,12 @@ fn block_of(address: u64) -> Option<(BlockKind, Noted)> {
     })
 }
 
+/// The heap block, live or freed, that holds an address: where it begins, and its size.
+pub(crate) fn heap_block(address: usize) -> Option<(usize, usize)> {
+    let noted = shadow::noted_around(address)?;
+    (BlockKind::from_number(noted.kind) == Some(BlockKind::Heap)).then_some((noted.address, noted.size))
+}
+
 /// Takes the lock for a fork.
 pub(crate) fn lock_for_fork() {
     REPORT.lock.acquire();
