@@ -3,7 +3,7 @@
 //! Linked statically, the linker's `--wrap` gives `__real_NAME`; linked dynamically, the next
 //! definition of the name in the search order is asked for once.
 
-use core::ffi::{c_char, c_void};
+use core::ffi::{c_char, c_int, c_void};
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 /// The real function behind an interceptor, as a function pointer of type `$type`.
@@ -28,6 +28,8 @@ macro_rules! real {
         function
     }};
 }
+
+type Dlsym = unsafe extern "C" fn(*mut c_void, *const c_char) -> usize;
 
 const NEXT: *mut c_void = -1isize as *mut c_void;
 
@@ -56,7 +58,6 @@ impl Real {
     /// Looks it up in the libraries behind the program; 0 if there is none.
     #[cold]
     pub(crate) fn look_up(&self) -> usize {
-        type Dlsym = unsafe extern "C" fn(*mut c_void, *const c_char) -> usize;
         type Dlvsym = unsafe extern "C" fn(*mut c_void, *const c_char, *const c_char) -> usize;
         let (dlsym, dlvsym) = (weak_address!("dlsym"), weak_address!("dlvsym"));
         let mut address = 0;
@@ -77,6 +78,65 @@ impl Real {
         self.address.store(address, Ordering::Relaxed);
         address
     }
+
+    /// Looks it up in the libraries of plug-ins, which are not behind the program: a program in C may load C++'s with one. 0 if there is none.
+    #[cold]
+    fn look_up_in_plug_ins(&self) -> usize {
+        /// `RTLD_LAZY | RTLD_NOLOAD`
+        const LOADED: c_int = 1 | 4;
+        type Dlopen = unsafe extern "C" fn(*const c_char, c_int) -> *mut c_void;
+        type Dlclose = unsafe extern "C" fn(*mut c_void) -> c_int;
+        let (dlsym, modules) = (weak_address!("dlsym"), weak_address!("_r_debug") as *const Modules);
+        if dlsym == 0 || modules.is_null() {
+            return 0;
+        }
+        // SAFETY: the C library's functions and the loader's list; all texts end with a NUL. What has the function stays loaded.
+        unsafe {
+            // The first one is the program.
+            let mut module = (*(*modules).first).next;
+            while let Some(Module { path, next, .. }) = module.as_ref() {
+                let library = real!("dlopen", Dlopen)(*path, LOADED);
+                if !library.is_null() {
+                    let address =
+                        core::mem::transmute::<usize, Dlsym>(dlsym)(library, self.name.as_ptr().cast());
+                    if address != 0 {
+                        self.address.store(address, Ordering::Relaxed);
+                        forget_error();
+                        return address;
+                    }
+                    real!("dlclose", Dlclose)(library);
+                }
+                module = *next;
+            }
+        }
+        0
+    }
+}
+
+/// The loader's `r_debug`.
+#[repr(C)]
+struct Modules {
+    version: c_int,
+    first: *const Module,
+}
+
+/// The loader's `link_map`.
+#[repr(C)]
+struct Module {
+    bias: usize,
+    path: *const c_char,
+    dynamic: *const c_void,
+    next: *const Module,
+}
+
+/// Forgets what the look-ups that found nothing have left for the program to be told.
+fn forget_error() {
+    let dlerror = weak_address!("dlerror");
+    if dlerror != 0 {
+        // SAFETY: the C library's `dlerror`; what it tells, that a library of another language is
+        // not there, is no concern of the program's.
+        unsafe { core::mem::transmute::<usize, unsafe extern "C" fn() -> *mut c_char>(dlerror)() };
+    }
 }
 
 /// Finds a real function, which is at `linked` if the linker knows it, and remembers it; ends the
@@ -88,7 +148,10 @@ pub(crate) fn resolve(real: &Real, linked: usize) -> usize {
         real.address.store(linked, Ordering::Relaxed);
         return linked;
     }
-    let address = real.look_up();
+    let mut address = real.look_up();
+    if address == 0 {
+        address = real.look_up_in_plug_ins();
+    }
     if address == 0 {
         super::say(b"deadheat: the C library has no function ");
         super::say(&real.name.as_bytes()[..real.name.len() - 1]);
@@ -121,10 +184,5 @@ pub(crate) fn resolve_all() {
         // SAFETY: at most one past the last.
         real = unsafe { real.add(1) };
     }
-    let dlerror = weak_address!("dlerror");
-    if dlerror != 0 {
-        // SAFETY: the C library's `dlerror`; what it tells, that a library of another language is
-        // not there, is no concern of the program's.
-        unsafe { core::mem::transmute::<usize, unsafe extern "C" fn() -> *mut c_char>(dlerror)() };
-    }
+    forget_error();
 }
