@@ -167,7 +167,7 @@ fn name(out: &Path, merged: &Path, exports: &BTreeSet<String>) -> Outcome<()> {
                 // The real function is only referred to weakly, which brings no member out of an
                 // archive: ask for it, and for C++'s where C++ is linked.
                 let begins = |starts: &[&str]| starts.iter().any(|start| function.starts_with(start));
-                let cxx = begins(&["_Z", "__cxa_guard_"]);
+                let cxx = begins(&["_Z", "__cxa_guard_", "__cxa_end_catch"]);
                 let asked = if cxx { &mut static_arguments_cxx } else { &mut static_arguments };
                 if begins(&LIBGOMP) {
                     let _ = writeln!(static_arguments_openmp, "--undefined={function}\n--wrap={function}");

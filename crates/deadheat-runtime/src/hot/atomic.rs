@@ -651,3 +651,23 @@ pub(crate) fn release_store(pc: usize, address: usize, store: impl Fn()) {
         Outcome { result: (), mode: Mode::Write, order: MemoryOrder::Release }
     });
 }
+
+/// Drops one of the references that library code counts at `count`, unless it is the last one: that sees what was done before all others were
+/// dropped, which nothing else does, and is left to the library. Gives whether it is dropped.
+///
+/// # Safety
+/// `count` is valid and aligned, and one of the references is the calling thread's.
+pub(crate) unsafe fn drop_shared(pc: usize, count: *mut u32) -> bool {
+    perform(pc, count as usize, u32::LOG2, Meant::to(Mode::ReadWrite, MemoryOrder::AcqRel as u32), || {
+        // SAFETY: the caller's promise.
+        let mut seen = unsafe { u32::load(count) };
+        while seen > 1 {
+            // SAFETY: as above.
+            match unsafe { u32::compare_exchange(count, seen, seen - 1) } {
+                Ok(_) => return Outcome { result: true, mode: Mode::ReadWrite, order: MemoryOrder::Release },
+                Err(now) => seen = now,
+            }
+        }
+        Outcome { result: false, mode: Mode::Read, order: MemoryOrder::Acquire }
+    })
+}

@@ -28,6 +28,7 @@ mod confine;
 mod container;
 pub(crate) mod deadly;
 mod descriptor;
+mod exception;
 mod exit;
 mod file;
 mod fork;
