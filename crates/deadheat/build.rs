@@ -3,9 +3,10 @@
 //! The runtime's and the core's sources are compiled once more, directly and always optimised,
 //! then linked into one relocatable object in which everything but the entry points is local:
 //! such an object can live in any program, even in a Rust program beside that program's own
-//! standard library. It comes in two forms. In `rt-dynamic.o` an interceptor has the name of the
+//! standard library. It comes in three forms. In `rt-dynamic.o` an interceptor has the name of the
 //! function that it stands for, weakly, so that a program's own definition wins; in
-//! `rt-static.o` it is called `__wrap_NAME`, for the linker's `--wrap`.
+//! `rt-static.o` it is called `__wrap_NAME`, for the linker's `--wrap`. `rt-dynamic-c++.o` is for
+//! a dynamic program with the C++ library in it: what is C++'s is wrapped, all else is not.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -16,6 +17,10 @@ use std::process::Command;
 const INTERCEPTOR: &str = "dh_wrap_";
 /// A program that defines NAME itself calls the interceptor by this plus NAME.
 const ALIAS: &str = "__interceptor_";
+/// How the names of the C++ library's functions begin.
+const CXX: [&str; 3] = ["_Z", "__cxa_guard_", "__cxa_end_catch"];
+/// Those of them that a program may define itself: `operator new` and `operator delete`.
+const OPERATORS: [&str; 2] = ["_Zn", "_Zd"];
 /// Functions that a static program had better not be made to contain: the linker warns of them.
 const NOT_IN_STATIC_PROGRAMS: [&str; 3] = ["dlclose", "dlmopen", "dlopen"];
 /// How the names of libgomp's functions begin. They are no part of a static program that does not use them.
@@ -145,14 +150,14 @@ fn check(merged: &Path, exports: &BTreeSet<String>) -> Outcome<()> {
     Ok(())
 }
 
-/// Makes all but the entry points local and gives the interceptors their two names; writes the
-/// two lists for the linker that go with them.
+/// Makes all but the entry points local and gives the interceptors their names; writes the
+/// lists for the linker that go with them.
 fn name(out: &Path, merged: &Path, exports: &BTreeSet<String>) -> Outcome<()> {
-    let [mut global, mut weak, mut plain, mut wrapped] = [const { String::new() }; 4];
+    let [mut global, mut weak, mut plain, mut wrapped, mut mixed] = [const { String::new() }; 5];
     let mut dynamic_list = String::from("{\n");
     let [mut static_arguments, mut static_arguments_cxx, mut static_arguments_openmp] =
         [const { String::new() }; 3];
-    let mut own = String::new();
+    let (mut own, mut mixed_arguments) = (String::new(), String::new());
     for name in MEMORY_FUNCTIONS {
         let _ = writeln!(own, "{name} {OWN}{name}_by_compiler");
     }
@@ -167,7 +172,13 @@ fn name(out: &Path, merged: &Path, exports: &BTreeSet<String>) -> Outcome<()> {
                 // The real function is only referred to weakly, which brings no member out of an
                 // archive: ask for it, and for C++'s where C++ is linked.
                 let begins = |starts: &[&str]| starts.iter().any(|start| function.starts_with(start));
-                let cxx = begins(&["_Z", "__cxa_guard_", "__cxa_end_catch"]);
+                let cxx = begins(&CXX);
+                if cxx && !begins(&OPERATORS) {
+                    let _ = writeln!(mixed, "{name} __wrap_{function}");
+                    let _ = writeln!(mixed_arguments, "--undefined={function}\n--wrap={function}");
+                } else {
+                    let _ = writeln!(mixed, "{name} {function}");
+                }
                 let asked = if cxx { &mut static_arguments_cxx } else { &mut static_arguments };
                 if begins(&LIBGOMP) {
                     let _ = writeln!(static_arguments_openmp, "--undefined={function}\n--wrap={function}");
@@ -186,6 +197,7 @@ fn name(out: &Path, merged: &Path, exports: &BTreeSet<String>) -> Outcome<()> {
     write(&out.join("static.args"), &static_arguments)?;
     write(&out.join("static-c++.args"), &static_arguments_cxx)?;
     write(&out.join("static-openmp.args"), &static_arguments_openmp)?;
+    write(&out.join("dynamic-c++.args"), &mixed_arguments)?;
     let objcopy = |options: &[(&str, &str, &str)], from: &Path, to: &Path| {
         let mut command = Command::new("objcopy");
         for (option, file, text) in options {
@@ -201,6 +213,7 @@ fn name(out: &Path, merged: &Path, exports: &BTreeSet<String>) -> Outcome<()> {
     let unnamed = out.join("rt-weak.o");
     objcopy(&[("--weaken-symbols", "weak.syms", &*weak)], &local, &unnamed)?;
     objcopy(&[("--redefine-syms", "plain.syms", &*plain)], &unnamed, &out.join("rt-dynamic.o"))?;
+    objcopy(&[("--redefine-syms", "mixed.syms", &*mixed)], &unnamed, &out.join("rt-dynamic-c++.o"))?;
     objcopy(&[("--redefine-syms", "wrapped.syms", &*wrapped)], &local, &out.join("rt-static.o"))
 }
 
@@ -220,7 +233,14 @@ fn stand_in_for_libtsan(out: &Path, target: &str) -> Outcome<()> {
 /// A number that changes with the objects' content (FNV-1a): the name of their folder.
 fn identify(out: &Path) -> Outcome<()> {
     let mut hash: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
-    for name in ["rt-dynamic.o", "rt-static.o", "dynamic.list", "static.args", "libtsan_preinit.o"] {
+    for name in [
+        "rt-dynamic.o",
+        "rt-dynamic-c++.o",
+        "rt-static.o",
+        "dynamic.list",
+        "static.args",
+        "libtsan_preinit.o",
+    ] {
         let content =
             std::fs::read(out.join(name)).map_err(|error| format!("cannot read {name}: {error}"))?;
         for byte in content {

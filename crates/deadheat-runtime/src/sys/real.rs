@@ -55,6 +55,11 @@ impl Real {
         self.address.load(Ordering::Relaxed)
     }
 
+    /// Whether it is the C++ library's.
+    fn is_of_cxx(&self) -> bool {
+        self.name.starts_with("_Z") || self.name.starts_with("__cxa_")
+    }
+
     /// Looks it up in the libraries behind the program; 0 if there is none.
     #[cold]
     pub(crate) fn look_up(&self) -> usize {
@@ -174,11 +179,13 @@ pub(crate) fn resolve_all() {
     if weak_address!("__real_memcpy") != 0 {
         return; // Linked statically: the linker knows them all.
     }
+    // The C++ library is in the program: another one may be behind it.
+    let has_cxx = weak_address!("__real___cxa_end_catch") != 0;
     let (mut real, end) = (&raw const FIRST as *const Real, &raw const END as *const Real);
     while real < end {
         // SAFETY: the linker puts nothing but values of this type between the two.
         let entry = unsafe { &*real };
-        if entry.known() == 0 {
+        if entry.known() == 0 && !(has_cxx && entry.is_of_cxx()) {
             entry.look_up();
         }
         // SAFETY: at most one past the last.

@@ -45,6 +45,8 @@ pub(crate) struct Line {
     pub(crate) cxx_library: bool,
     /// The line names the C++ library.
     pub(crate) names_cxx_library: bool,
+    /// The C++ library is to be linked into what is made.
+    pub(crate) static_cxx_library: bool,
     /// `-mllvm` options are given that we would give as well.
     pub(crate) own_pass_options: bool,
     /// OpenMP is asked for; its library is linked, too.
@@ -176,6 +178,7 @@ struct Reader {
     foreign: bool,
     no_cxx_library: bool,
     names_cxx_library: bool,
+    static_cxx_library: bool,
     own_pass_options: bool,
     openmp: bool,
     names_openmp: bool,
@@ -240,6 +243,7 @@ impl Reader {
                 self.no_libraries = true
             }
             "-nostdlib++" => self.no_cxx_library = true,
+            "-static-libstdc++" => self.static_cxx_library = true,
             "-m32" | "-mx32" | "-m16" => self.foreign = true,
             "-m64" => self.foreign = false,
             "-fno-lto" => self.lto = false,
@@ -312,6 +316,7 @@ impl Reader {
             foreign: self.foreign,
             cxx_library: !self.no_cxx_library && !self.no_libraries,
             names_cxx_library: self.names_cxx_library,
+            static_cxx_library: self.static_cxx_library,
             own_pass_options: self.own_pass_options,
             openmp: self.openmp || self.names_openmp,
             tuning: self.tuning,
@@ -400,6 +405,8 @@ mod tests {
         assert_eq!(output("-Xlinker -r a.o"), Output::Relocatable);
         assert!(!read("-nostdlib a.o").has_libc);
         assert!(read("-nostdlib a.o -lgcc -lc").has_libc);
+        assert!(read("-static-libstdc++ a.o").static_cxx_library);
+        assert_eq!(output("-static-libstdc++ a.o"), Output::Executable);
     }
 
     #[test]

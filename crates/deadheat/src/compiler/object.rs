@@ -9,8 +9,10 @@ use crate::cache;
 use crate::exit::Failure;
 
 const DYNAMIC: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/rt-dynamic.o"));
+const DYNAMIC_CXX: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/rt-dynamic-c++.o"));
 const STATIC: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/rt-static.o"));
 const DYNAMIC_LIST: &str = include_str!(concat!(env!("OUT_DIR"), "/dynamic.list"));
+const DYNAMIC_ARGUMENTS_CXX: &str = include_str!(concat!(env!("OUT_DIR"), "/dynamic-c++.args"));
 const STATIC_ARGUMENTS: &str = include_str!(concat!(env!("OUT_DIR"), "/static.args"));
 const STATIC_ARGUMENTS_CXX: &str = include_str!(concat!(env!("OUT_DIR"), "/static-c++.args"));
 const STATIC_ARGUMENTS_OPENMP: &str = include_str!(concat!(env!("OUT_DIR"), "/static-openmp.args"));
@@ -30,10 +32,12 @@ impl Object {
         let teller = teller.as_os_str().as_bytes();
         let identity = cache::name_of([identity().as_bytes(), teller]);
         let folder = cache::folder()?.join(format!("runtime-{identity}"));
-        let (dynamic, fixed) = (naming(DYNAMIC, teller), naming(STATIC, teller));
+        let [dynamic, dynamic_cxx, fixed] =
+            [DYNAMIC, DYNAMIC_CXX, STATIC].map(|object| naming(object, teller));
         let object = Object { folder };
-        let files: [(&str, &[u8]); 5] = [
+        let files: [(&str, &[u8]); 6] = [
             ("rt-dynamic.o", &dynamic),
+            ("rt-dynamic-c++.o", &dynamic_cxx),
             ("rt-static.o", &fixed),
             ("dynamic.list", DYNAMIC_LIST.as_bytes()),
             ("libtsan_preinit.o", EMPTY_OBJECT),
@@ -50,9 +54,14 @@ impl Object {
         &self.folder
     }
 
-    /// For programs with a dynamic loader.
-    pub(crate) fn for_dynamic(&self) -> PathBuf {
-        self.folder.join("rt-dynamic.o")
+    /// For programs with a dynamic loader. `cxx`: the C++ library is linked into it.
+    pub(crate) fn for_dynamic(&self, cxx: bool) -> PathBuf {
+        self.folder.join(if cxx { "rt-dynamic-c++.o" } else { "rt-dynamic.o" })
+    }
+
+    /// The linker's options for a program that has the C++ library in it, as one argument for the compiler.
+    pub(crate) fn dynamic_arguments_cxx(&self) -> String {
+        for_linker(&[DYNAMIC_ARGUMENTS_CXX])
     }
 
     /// The linker's list of what such a program offers to its libraries and plug-ins.
@@ -70,12 +79,16 @@ impl Object {
     pub(crate) fn static_arguments(&self, cxx: bool, openmp: bool) -> String {
         let of_cxx = if cxx { STATIC_ARGUMENTS_CXX } else { "" };
         let of_openmp = if openmp { STATIC_ARGUMENTS_OPENMP } else { "" };
-        let lists = [STATIC_ARGUMENTS, of_cxx, of_openmp];
-        lists
-            .into_iter()
-            .flat_map(str::split_whitespace)
-            .fold(String::from("-Wl"), |list, option| list + "," + option)
+        for_linker(&[STATIC_ARGUMENTS, of_cxx, of_openmp])
     }
+}
+
+/// Lists of the linker's options as one argument for the compiler.
+fn for_linker(lists: &[&str]) -> String {
+    lists
+        .iter()
+        .flat_map(|list| list.split_whitespace())
+        .fold(String::from("-Wl"), |list, option| list + "," + option)
 }
 
 /// An object with the path of the command line in it, which the program runs to have its races told. One that is too long

@@ -134,7 +134,11 @@ fn link(line: &Line, compiler: Identity, object: &Object, additions: &mut Additi
         Output::Executable => {
             let mut list = OsString::from("--dynamic-list=");
             list.push(object.dynamic_list());
-            additions.before.extend([object.for_dynamic().into(), "-Xlinker".into(), list]);
+            let cxx = line.cxx_library && line.static_cxx_library;
+            additions.before.extend([object.for_dynamic(cxx).into(), "-Xlinker".into(), list]);
+            if cxx {
+                additions.before.push(object.dynamic_arguments_cxx().into());
+            }
             // Part of the C library since glibc 2.34, libraries of their own before.
             let libraries = ["-Wl,--push-state,--no-as-needed", "-lpthread", "-ldl", "-Wl,--pop-state"];
             additions.before.extend(libraries.map(OsString::from));
