@@ -429,8 +429,10 @@ fn races_are_told_before_a_signal_ends_the_program() {
                 assert_eq!((silent.code, silent.signal), (None, Some(signal)), "{way}: {}", silent.err);
                 assert!(!silent.err.contains("deadheat:"), "{way}: {}", silent.err);
             }
-            let told = run(folder, "ignored", &[]);
-            assert_eq!((told.code, told.err.matches(RACE).count()), (Some(66), 1), "{}", told.err);
+            for way in ["ignored", "borrowed"] {
+                let told = run(folder, way, &[]);
+                assert_eq!((told.code, told.err.matches(RACE).count()), (Some(66), 1), "{way}: {}", told.err);
+            }
             let off = run(folder, "fault", &[("TSAN_OPTIONS", "handle_segv=0")]);
             assert_eq!((off.signal, off.err.as_str()), (Some(sigsegv), ""));
         }

@@ -10,9 +10,11 @@ use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use deadheat_core::event::{Fault, Op, SyncKind};
 
 use super::deadly;
+use crate::cold::byhand;
 use crate::cold::start::recording;
 use crate::hot::log;
 use crate::hot::thread::{self, Thread};
+use crate::online;
 use crate::sys::c;
 
 const SIGNALS: usize = 65;
@@ -144,6 +146,11 @@ impl Interrupted {
     }
 }
 
+/// Whether handlers of a signal are known. A child of `vfork` has its own, but what is known is its parent's.
+fn is_known(signal: c_int) -> bool {
+    recording() && (0..SIGNALS as c_int).contains(&signal) && (online::is_confined() || byhand::is_ours())
+}
+
 /// What the program gave a signal last: its handler, also if that is not there any more, and the flags.
 fn given(signal: c_int) -> (usize, c_int) {
     let at = signal as usize % SIGNALS;
@@ -185,7 +192,7 @@ intercept! {
     fn dh_wrap_sigaction / sigaction(signal: c_int, action: *const c_void, old: *mut c_void) -> c_int; pc {
         type Real = unsafe extern "C" fn(c_int, *const c_void, *mut c_void) -> c_int;
         let real = real!("sigaction", Real);
-        if !recording() || !(0..SIGNALS as c_int).contains(&signal) {
+        if !is_known(signal) {
             // SAFETY: passed on.
             return unsafe { real(signal, action, old) };
         }
@@ -235,7 +242,7 @@ macro_rules! signal {
             fn $export / $inner(number: c_int, handler: usize) -> usize; pc {
                 type Real = unsafe extern "C" fn(c_int, usize) -> usize;
                 let real = real!($name, Real);
-                if !recording() || !(0..SIGNALS as c_int).contains(&number) {
+                if !is_known(number) {
                     // SAFETY: passed on.
                     return unsafe { real(number, handler) };
                 }

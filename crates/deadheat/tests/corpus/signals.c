@@ -30,7 +30,9 @@ static void again(int number) {
     raise(number);
 }
 
-static void once(int number) { (void)number; }
+static volatile sig_atomic_t came;
+
+static void once(int number) { came = number; }
 
 /* A flag that the C library sets for itself. */
 #define RESTORER 0x04000000
@@ -80,6 +82,19 @@ int main(int count, char **arguments) {
     if (!strcmp(way, "ignored")) {
         signal(SIGTERM, SIG_IGN);
         raise(SIGTERM);
+    }
+    if (!strcmp(way, "borrowed")) {
+        signal(SIGUSR2, once);
+        pid_t child = vfork();
+        if (child == 0) {
+            signal(SIGUSR2, SIG_DFL);
+            raise(SIGUSR2);
+            _exit(2);
+        }
+        if (waitpid(child, &status, 0) != child || WTERMSIG(status) != SIGUSR2)
+            return 2;
+        raise(SIGUSR2);
+        return came == SIGUSR2 ? 0 : 2;
     }
     if (!strcmp(way, "vfork") || !strcmp(way, "fork")) {
         pid_t child = *way == 'v' ? vfork() : fork();
