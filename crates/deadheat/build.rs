@@ -21,6 +21,8 @@ const ALIAS: &str = "__interceptor_";
 const CXX: [&str; 3] = ["_Z", "__cxa_guard_", "__cxa_end_catch"];
 /// Those of them that a program may define itself: `operator new` and `operator delete`.
 const OPERATORS: [&str; 2] = ["_Zn", "_Zd"];
+/// How the names begin that all sanitizers' runtimes have: another one may be linked, too, and has them then.
+const SHARED: &str = "__sanitizer_";
 /// Functions that a static program had better not be made to contain: the linker warns of them.
 const NOT_IN_STATIC_PROGRAMS: [&str; 3] = ["dlclose", "dlmopen", "dlopen"];
 /// How the names of libgomp's functions begin. They are no part of a static program that does not use them.
@@ -157,7 +159,7 @@ fn name(out: &Path, merged: &Path, exports: &BTreeSet<String>) -> Outcome<()> {
     let mut dynamic_list = String::from("{\n");
     let [mut static_arguments, mut static_arguments_cxx, mut static_arguments_openmp] =
         [const { String::new() }; 3];
-    let (mut own, mut mixed_arguments) = (String::new(), String::new());
+    let [mut own, mut shared, mut mixed_arguments] = [const { String::new() }; 3];
     for name in MEMORY_FUNCTIONS {
         let _ = writeln!(own, "{name} {OWN}{name}_by_compiler");
     }
@@ -190,6 +192,9 @@ fn name(out: &Path, merged: &Path, exports: &BTreeSet<String>) -> Outcome<()> {
             }
             None => name,
         };
+        if public.starts_with(SHARED) {
+            let _ = writeln!(shared, "{public}");
+        }
         let _ = writeln!(dynamic_list, "  {public};");
     }
     dynamic_list.push_str("};\n");
@@ -208,7 +213,11 @@ fn name(out: &Path, merged: &Path, exports: &BTreeSet<String>) -> Outcome<()> {
         run(command.arg("--strip-debug").arg(from).arg(to)).map(drop)
     };
     let local = out.join("rt-local.o");
-    let keep = [("--redefine-syms", "own.syms", &*own), ("--keep-global-symbols", "global.syms", &*global)];
+    let keep = [
+        ("--redefine-syms", "own.syms", &*own),
+        ("--keep-global-symbols", "global.syms", &*global),
+        ("--weaken-symbols", "shared.syms", &*shared),
+    ];
     objcopy(&keep, merged, &local)?;
     let unnamed = out.join("rt-weak.o");
     objcopy(&[("--weaken-symbols", "weak.syms", &*weak)], &local, &unnamed)?;
