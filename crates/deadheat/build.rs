@@ -159,12 +159,14 @@ fn name(out: &Path, merged: &Path, exports: &BTreeSet<String>) -> Outcome<()> {
     let mut dynamic_list = String::from("{\n");
     let [mut static_arguments, mut static_arguments_cxx, mut static_arguments_openmp] =
         [const { String::new() }; 3];
-    let [mut own, mut shared, mut mixed_arguments] = [const { String::new() }; 3];
-    for name in MEMORY_FUNCTIONS {
-        let _ = writeln!(own, "{name} {OWN}{name}_by_compiler");
-    }
+    let [mut shared, mut mixed_arguments] = [const { String::new() }; 2];
+    let own: String =
+        MEMORY_FUNCTIONS.iter().map(|name| format!("{name} {OWN}{name}_by_compiler\n")).collect();
     for name in exports.iter().filter(|name| !name.starts_with(OWN)) {
         let _ = writeln!(global, "{name}");
+        if name.starts_with(SHARED) {
+            let _ = writeln!(shared, "{name}");
+        }
         let public = match name.strip_prefix(INTERCEPTOR) {
             Some(function) => {
                 let _ = writeln!(global, "{ALIAS}{function}");
@@ -192,26 +194,19 @@ fn name(out: &Path, merged: &Path, exports: &BTreeSet<String>) -> Outcome<()> {
             }
             None => name,
         };
-        if public.starts_with(SHARED) {
-            let _ = writeln!(shared, "{public}");
-        }
         let _ = writeln!(dynamic_list, "  {public};");
     }
     dynamic_list.push_str("};\n");
-    write(&out.join("dynamic.list"), &dynamic_list)?;
-    write(&out.join("static.args"), &static_arguments)?;
-    write(&out.join("static-c++.args"), &static_arguments_cxx)?;
-    write(&out.join("static-openmp.args"), &static_arguments_openmp)?;
-    write(&out.join("dynamic-c++.args"), &mixed_arguments)?;
-    let objcopy = |options: &[(&str, &str, &str)], from: &Path, to: &Path| {
-        let mut command = Command::new("objcopy");
-        for (option, file, text) in options {
-            let path = out.join(file);
-            write(&path, text)?;
-            command.arg(format!("{option}={}", path.display()));
-        }
-        run(command.arg("--strip-debug").arg(from).arg(to)).map(drop)
-    };
+    for (file, list) in [
+        ("dynamic.list", dynamic_list),
+        ("static.args", static_arguments),
+        ("static-c++.args", static_arguments_cxx),
+        ("static-openmp.args", static_arguments_openmp),
+        ("dynamic-c++.args", mixed_arguments),
+    ] {
+        write(&out.join(file), &list)?;
+    }
+    let objcopy = |options: &[_], from: &Path, to: &Path| objcopy(out, options, from, to);
     let local = out.join("rt-local.o");
     let keep = [
         ("--redefine-syms", "own.syms", &*own),
@@ -224,6 +219,17 @@ fn name(out: &Path, merged: &Path, exports: &BTreeSet<String>) -> Outcome<()> {
     objcopy(&[("--redefine-syms", "plain.syms", &*plain)], &unnamed, &out.join("rt-dynamic.o"))?;
     objcopy(&[("--redefine-syms", "mixed.syms", &*mixed)], &unnamed, &out.join("rt-dynamic-c++.o"))?;
     objcopy(&[("--redefine-syms", "wrapped.syms", &*wrapped)], &local, &out.join("rt-static.o"))
+}
+
+/// Copies an object with these options, each with a file in `out` of that name and text.
+fn objcopy(out: &Path, options: &[(&str, &str, &str)], from: &Path, to: &Path) -> Outcome<()> {
+    let mut command = Command::new("objcopy");
+    for (option, file, text) in options {
+        let path = out.join(file);
+        write(&path, text)?;
+        command.arg(format!("{option}={}", path.display()));
+    }
+    run(command.arg("--strip-debug").arg(from).arg(to)).map(drop)
 }
 
 /// An empty object, under the name that gcc's driver looks for with `-fsanitize=thread`.
