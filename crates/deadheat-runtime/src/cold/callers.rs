@@ -1,7 +1,7 @@
 //! Who called the library that calls the runtime: functions without an entry hook lie between it and the innermost one that has one,
 //! and the unwinder of the program's languages knows them, if it is there.
 //!
-//! Only rare events are worth it: to look takes microseconds. The stack pointers that entry hooks saw say where to stop.
+//! Only rare events are worth it: it goes through all frames up to there. The stack pointers that entry hooks saw say where to stop.
 
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{Ordering, compiler_fence};
