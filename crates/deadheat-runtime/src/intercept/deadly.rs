@@ -58,7 +58,8 @@ fn real() -> Set {
 /// Puts our handler where the program has none. Called once, before any other thread runs; `texts` are the options.
 pub(crate) fn begin(texts: &[&[u8]]) {
     for (signal, option) in DEADLY {
-        let wanted = options::value(texts, option).and_then(options::yes) != Some(false);
+        let is_off = || options::value(texts, option).and_then(options::yes) == Some(false);
+        let wanted = option.is_empty() || !is_off();
         let mut action = Action::usual();
         // SAFETY: the C library writes the action that is there, and reads ours.
         unsafe {
