@@ -24,7 +24,7 @@ use deadheat_core::access::{Access, Mode, Via};
 use deadheat_core::event::{BlockKind, Op, SyncKind};
 use deadheat_core::wire::descriptor::{CELL, SPAN};
 
-use super::told;
+use super::{sent, told};
 use crate::cold::{byhand, start};
 use crate::hot::{log, thread};
 use crate::online;
@@ -35,6 +35,11 @@ const ANONYMOUS: u64 = 2;
 const STREAM: u64 = 3;
 const SOCKET: u64 = 4;
 const CONNECTING: u64 = 5;
+pub(super) const QUEUE: u64 = 6;
+pub(super) const MESSAGES: u64 = 7;
+pub(super) const SEMAPHORE: u64 = 8;
+pub(super) const NOTHING: u64 = 9;
+pub(super) const SETS: u64 = 10;
 
 /// Which way data goes through a descriptor.
 #[derive(Clone, Copy)]
@@ -43,7 +48,7 @@ enum Way {
     Out,
 }
 
-const fn object(class: u64, number: u64) -> u64 {
+pub(super) const fn object(class: u64, number: u64) -> u64 {
     const NUMBER: u64 = (1 << 48) - 1;
     0xfd << 56 | class << 48 | number & NUMBER
 }
@@ -115,6 +120,7 @@ pub(super) fn used(pc: usize, file: c_int) {
 fn born(pc: usize, file: c_int, mode: Mode) {
     if let Some(address) = cell(file).filter(|_| start::recording() && byhand::is_ours()) {
         told::forget(file);
+        sent::forget(file);
         log::event(pc, &Op::Alloc { address, size: CELL, kind: BlockKind::Descriptor });
         touch(pc, file, mode);
     }
@@ -139,16 +145,17 @@ pub(super) fn closing(pc: usize, file: c_int) {
     }
     release(pc, file, || {});
     told::forget(file);
+    sent::forget(file);
     if let Some(address) = cell(file) {
         log::event(pc, &Op::Free { address, size: TOUCHED, kind: BlockKind::Descriptor });
     }
 }
 
-fn signal(pc: usize, object: u64) {
+pub(super) fn signal(pc: usize, object: u64) {
     log::event(pc, &Op::Signal { object, kind: SyncKind::Annotation });
 }
 
-fn wait(pc: usize, object: u64) {
+pub(super) fn wait(pc: usize, object: u64) {
     log::event(pc, &Op::Wait { object, kind: SyncKind::Annotation, woken: true });
 }
 
@@ -162,9 +169,19 @@ pub(super) fn release(pc: usize, file: c_int, first: impl FnOnce()) -> bool {
     used(pc, file);
     let Some(object) = object_of(file, Way::Out) else { return false };
     first();
+    show(pc, object);
+    true
+}
+
+/// Something is about to show at what an object stands for, and at each `epoll` that tells of it.
+fn show(pc: usize, object: u64) {
     signal(pc, object);
     told::each(object, |set| signal(pc, self::object(ANONYMOUS, set)));
-    true
+}
+
+/// Something is about to show at the `signalfd` `file`, without being put there.
+pub(super) fn notify(pc: usize, file: c_int) {
+    show(pc, object(ANONYMOUS, file as u64));
 }
 
 /// What shows at `file` is told through the `epoll` `set` from now on: who is told of it there comes after what went in, also

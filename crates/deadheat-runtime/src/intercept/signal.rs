@@ -80,7 +80,7 @@ unsafe extern "C" fn on_signal(signal: c_int, about: *mut c_void, context: *mut 
         let call = core::mem::transmute::<usize, Handler>(handler);
         let thread = thread::known();
         let interrupted = thread.map(|thread| Interrupted::leave(thread, signal));
-        // Whoever handles a signal knows what was done before its handler was set.
+        // Whoever handles a signal knows what was done before its handler was set, and before it was sent.
         let kind = SyncKind::Annotation;
         log::event(handler, &Op::Wait { object: object(signal), kind, woken: true });
         call(signal, about, context);
@@ -96,8 +96,8 @@ unsafe extern "C" fn on_signal(signal: c_int, about: *mut c_void, context: *mut 
     }
 }
 
-/// The object that a signal's handler learns from.
-fn object(signal: c_int) -> u64 {
+/// The object that a signal's handler learns from, and who waits for it.
+pub(super) fn object(signal: c_int) -> u64 {
     0xfb << 56 | signal as u64
 }
 

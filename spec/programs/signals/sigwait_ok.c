@@ -1,0 +1,31 @@
+// Who gets a signal by `sigwait` comes after what was done before it was sent.
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+#include "../order.h"
+
+int value;
+
+static void *worker(void *set) {
+    int signal;
+    if (sigwait(set, &signal) != 0 || signal != SIGUSR1)
+        return set;
+    dh_step(1);
+    dh_use(value);
+    return 0;
+}
+
+int main(void) {
+    pthread_t thread;
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGUSR1);
+    pthread_sigmask(SIG_BLOCK, &set, 0);
+    pthread_create(&thread, 0, worker, &set);
+    value = 1;
+    kill(getpid(), SIGUSR1);
+    dh_done(1);
+    pthread_join(thread, 0);
+    return 0;
+}
