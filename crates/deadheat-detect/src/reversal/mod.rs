@@ -13,8 +13,8 @@
 //! Blind spots: orders that a choice leads to which is made otherwise here: which of two sections is closed, and which of two
 //! events that could come next comes.
 //!
-//! Invariants: what is told is a correct reordering: reads keep their writers, locks exclude. The run is held in memory; with
-//! [`Options::memory_limit`] a window of it, which is judged when it is full and then begins in its middle. What lies before has happened.
+//! Invariants: what is told is a correct reordering: reads keep their writers, locks exclude. Of the run a window
+//! is held in memory, of [`Options::memory_limit`] or else 4 GiB: it is judged when it is full and then begins in its middle. What lies before has happened.
 //! Cost: for each pair of threads' stretches that access a byte without a common lock, the closure's steps; and as many
 //! as the set has events, where a section is turned round.
 
@@ -31,14 +31,17 @@ use crate::registry::Options;
 use crate::run::{Keeps, Number, Record, told};
 use pairs::{Places, Wanted};
 
+/// How many bytes of memory a window takes if nothing else is asked for.
+const MEMORY: usize = 4 << 30;
 /// The part of the memory that the races of a window may take before they are told.
 const ROOM_PART: usize = 8;
 
 /// The analysis.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Reversal {
     record: Record,
-    options: Options,
+    all_pairs: bool,
+    memory_limit: usize,
     /// How many events of the record were judged already.
     judged: usize,
     places: Places,
@@ -48,7 +51,13 @@ impl Reversal {
     /// A fresh analysis.
     #[must_use]
     pub fn new(options: Options) -> Self {
-        Self { options, ..Self::default() }
+        Self {
+            record: Record::default(),
+            all_pairs: options.all_pairs,
+            memory_limit: options.memory_limit.unwrap_or(MEMORY),
+            judged: 0,
+            places: Places::default(),
+        }
     }
 
     /// About how many bytes of memory the analysis takes.
@@ -65,9 +74,9 @@ impl Reversal {
         }
         let run = self.record.run(Keeps::ALL);
         let wanted = Wanted {
-            all_pairs: self.options.all_pairs,
+            all_pairs: self.all_pairs,
             from,
-            room: self.options.memory_limit.map_or(usize::MAX, |bytes| bytes / ROOM_PART),
+            room: self.memory_limit / ROOM_PART,
             places: &mut self.places,
         };
         pairs::find(&run, wanted, &mut |mut found| {
@@ -77,9 +86,10 @@ impl Reversal {
     }
 
     /// Keeps to a bound: what was held when it was half reached is done from then on.
-    fn bound(&mut self, bytes: usize, sink: &mut dyn RaceSink) {
+    fn bound(&mut self, sink: &mut dyn RaceSink) {
+        let bytes = self.memory_limit;
         let memory = self.record.memory();
-        if memory * 2 > bytes {
+        if memory > bytes / 2 {
             self.record.mark();
         }
         if memory <= bytes {
@@ -87,7 +97,7 @@ impl Reversal {
         }
         self.judge(sink);
         self.judged -= self.record.forget();
-        if self.record.memory() * 4 > bytes * 3 {
+        if self.record.memory() > bytes - bytes / 4 {
             self.record.mark();
             self.judged -= self.record.forget();
         }
@@ -98,9 +108,7 @@ impl Reversal {
 impl Detector for Reversal {
     fn step(&mut self, event: &Event, sink: &mut dyn RaceSink) {
         self.record.take(event);
-        if let Some(bytes) = self.options.memory_limit {
-            self.bound(bytes, sink);
-        }
+        self.bound(sink);
     }
 
     fn finish(&mut self, sink: &mut dyn RaceSink) {

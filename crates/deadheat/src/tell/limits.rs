@@ -9,7 +9,7 @@ pub(super) fn forgotten(judged: &Judged<'_>) -> Option<String> {
     (events > 0).then(|| {
         format!(
             "{name} had to forget the first {events} events of the run, as its memory was full: races of later ones with \
-             those are not told"
+             those are not told; --memory-limit MIB gives it more"
         )
     })
 }

@@ -59,7 +59,7 @@ pub(crate) struct Judging {
     /// List every unordered pair of places (more time and memory)
     #[arg(long)]
     all_pairs: bool,
-    /// About how much memory each analysis may take for what it remembers of the run, in MiB (default: none, but 256 for each search of `csp`); the report says when it binds
+    /// About how much memory each analysis may take for what it remembers of the run, in MiB (default: none, but 256 for each search of `csp` and 4096 for `sync-reversal`); the report says when it binds
     #[arg(long, value_name = "MIB")]
     memory_limit: Option<usize>,
     /// How many events the windows have in which `csp` looks at a run (default: 16384)
