@@ -1,18 +1,13 @@
 //! Locks that the program announces: what their users may do is judged here, since they have no words that we know.
 //!
-//! A lock's state is one word in a table: no lock is taken, and none is ever waited for. When the table is full, further
-//! locks are not judged.
+//! A lock's state is one [word](states), which none has of which nothing is known.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
 use deadheat_core::event::{Fault, LockMode, Op};
 
+use super::states;
 use crate::hot::{log, thread};
-
-const LOCKS: usize = 1 << 14;
-
-/// Address and state of each lock.
-static TABLE: [(AtomicU64, AtomicU64); LOCKS] = [const { (AtomicU64::new(0), AtomicU64::new(0)) }; LOCKS];
 
 /// The bits of a state in which its writer's number is kept, plus 1.
 const WRITER: u64 = (1 << 32) - 1;
@@ -34,25 +29,6 @@ pub(super) mod flag {
     pub(in crate::abi) const NOT_STATIC: u32 = 1 << 8;
 }
 
-/// The state of a lock.
-fn state(lock: u64) -> Option<&'static AtomicU64> {
-    let mut at = (lock.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 48) as usize % LOCKS;
-    for _ in 0..LOCKS {
-        let (address, state) = &TABLE[at];
-        match address.load(Ordering::Acquire) {
-            found if found == lock => return Some(state),
-            0 => match address.compare_exchange(0, lock, Ordering::AcqRel, Ordering::Acquire) {
-                Ok(_) => return Some(state),
-                Err(found) if found == lock => return Some(state),
-                Err(_) => {}
-            },
-            _ => {}
-        }
-        at = (at + 1) % LOCKS;
-    }
-    None
-}
-
 /// The calling thread's number, plus 1; `None` while it does nothing that is to be judged.
 fn me() -> Option<u64> {
     let thread = thread::current()?;
@@ -69,10 +45,16 @@ fn broken(pc: usize, lock: u64, state: &AtomicU64, fault: Fault) {
 
 /// The lock is made; of a static one it may be told while it is in use.
 pub(super) fn made(pc: usize, lock: u64, flags: u32) {
-    if let Some(state) = state(lock) {
+    let is_static = flags & flag::LINKER_INIT != 0;
+    let is_known = flags & flag::NOT_STATIC != 0;
+    let state = if is_static || is_known { states::enter(lock) } else { states::find(lock) };
+    if let Some(state) = state {
         let now = state.load(Ordering::Relaxed);
-        let not_static = if flags & flag::NOT_STATIC != 0 { NOT_STATIC } else { 0 };
-        let fresh = if flags & flag::LINKER_INIT != 0 { now | STATIC } else { not_static };
+        let fresh = match (is_static, is_known) {
+            (true, _) => now | STATIC,
+            (false, true) => NOT_STATIC,
+            (false, false) => 0,
+        };
         state.store(fresh, Ordering::Relaxed);
     }
     log::event(pc, &Op::Forget { object: lock });
@@ -80,25 +62,27 @@ pub(super) fn made(pc: usize, lock: u64, flags: u32) {
 
 /// The lock is destroyed, if it can be.
 pub(super) fn destroyed(pc: usize, lock: u64, flags: u32) {
-    if let Some(state) = state(lock) {
-        let now = state.load(Ordering::Relaxed);
-        let stays = flags & flag::LINKER_INIT != 0
-            || now & STATIC != 0
-            || flags & flag::NOT_STATIC != 0 && now & NOT_STATIC == 0;
-        if stays {
-            return;
-        }
+    let state = states::find(lock);
+    let now = state.map_or(0, |state| state.load(Ordering::Relaxed));
+    let stays = flags & flag::LINKER_INIT != 0
+        || now & STATIC != 0
+        || flags & flag::NOT_STATIC != 0 && now & NOT_STATIC == 0;
+    if stays {
+        return;
+    }
+    if let Some(state) = state {
         if now & !FLAGS != 0 && me().is_some() {
             broken(pc, lock, state, Fault::DestroyLocked);
         }
-        state.store(0, Ordering::Relaxed);
+        states::remove(lock);
     }
     log::event(pc, &Op::Forget { object: lock });
 }
 
 /// The lock was taken.
 pub(super) fn taken(pc: usize, lock: u64, mode: LockMode) {
-    let (Some(state), Some(me)) = (state(lock), me()) else { return };
+    let state = if mode == LockMode::Write { states::enter(lock) } else { states::find(lock) };
+    let (Some(state), Some(me)) = (state, me()) else { return };
     let now = state.load(Ordering::Relaxed);
     match (mode, now & WRITER) {
         (LockMode::Write, 0) => state.store(now & FLAGS | DEPTH | me, Ordering::Relaxed),
@@ -112,7 +96,8 @@ pub(super) fn taken(pc: usize, lock: u64, mode: LockMode) {
 
 /// The lock is about to be given back.
 pub(super) fn given(pc: usize, lock: u64, mode: LockMode) {
-    let (Some(state), Some(me)) = (state(lock), me()) else { return };
+    let state = if mode == LockMode::Write { states::enter(lock) } else { states::find(lock) };
+    let (Some(state), Some(me)) = (state, me()) else { return };
     let now = state.load(Ordering::Relaxed);
     match (mode, now & WRITER) {
         (LockMode::Write, writer) if writer == me => {

@@ -10,4 +10,5 @@ mod java;
 mod memory;
 mod plain;
 mod report;
+mod states;
 mod unseen;
