@@ -250,7 +250,22 @@ fn a_library_s_depths_take_one_line() {
            #7 Cache::put(int) src/cache.cpp:5:9
            #8 worker(void*) src/main.cpp:14:7\n";
     assert!(told.contains(access), "{told}");
-    assert!(told.contains("#0 void (anonymous namespace)::all src/cache.cpp:9:9"), "{told}");
+    assert!(told.contains("#0 (anonymous namespace)::all src/cache.cpp:9:9"), "{told}");
+}
+
+/// Code that stands for several lines has none.
+#[test]
+fn a_place_without_a_line_has_its_file_and_function() {
+    let mut race = race();
+    let top = &mut race.accesses[1].frames[0];
+    (top.line, top.column, top.function_line) = (None, None, Some(4));
+    (top.module, top.offset) = (Some("app".to_owned()), Some(Hex(0x123)));
+    let (function, file) = (top.function.clone().expect("named"), top.file.clone().expect("known"));
+    let told = shown(&report(vec![race]), &sources());
+    for part in [format!("somewhere in `{function}`, holding"), format!("#0 {function} {file} (app+0x123)\n")]
+    {
+        assert!(told.contains(&part), "{part}: {told}");
+    }
 }
 
 #[test]

@@ -19,12 +19,26 @@ pub fn demangle(name: &str) -> Cow<'_, str> {
         return Cow::Owned(format!("{rust:#}"));
     }
     if name.starts_with("_Z")
-        && let Ok(symbol) = cpp_demangle::Symbol::new(name)
-        && let Ok(text) = symbol.demangle()
+        && let Some(text) = cxx(name).or_else(|| before_types(name))
     {
         return Cow::Owned(text);
     }
     Cow::Borrowed(name)
+}
+
+fn cxx(name: &str) -> Option<String> {
+    cpp_demangle::Symbol::new(name).ok()?.demangle().ok()
+}
+
+/// The longest name of which parts are tried.
+const LONGEST_TRIED: usize = 1024;
+
+/// A function's name without the types of its result and parameters, where those are mangled as only gcc does it
+/// (`srSt6__and_I…`): the longest beginning of the name that is one.
+fn before_types(name: &str) -> Option<String> {
+    let ends = (4..name.len().min(LONGEST_TRIED)).rev().filter(|end| name.as_bytes()[end - 1] == b'E');
+    let text = ends.filter_map(|end| cxx(&format!("{}vv", name.get(..end)?))).next()?;
+    text.strip_suffix("()")?.strip_prefix("void ").map(str::to_owned)
 }
 
 #[cfg(test)]
@@ -42,6 +56,11 @@ mod tests {
             ("_RNvCs1234_7mycrate3foo", "mycrate::foo"),
             ("memcpy@@GLIBC_2.14", "memcpy"),
             ("_Znot_a_name", "_Znot_a_name"),
+            (
+                "_ZSt4swapIPiENSt9enable_ifIXsrSt6__and_IJSt6__not_ISt15__is_tuple_likeIT_EESt21is_move_constructible\
+                 IS5_ESt18is_move_assignableIS5_EEE5valueEvE4typeERS5_SF_",
+                "std::swap<int*>",
+            ),
             ("hits.0", "hits.0"),
         ] {
             assert_eq!(demangle(mangled), plain);

@@ -184,7 +184,8 @@ fn sites<'a>(race: &'a Race, sources: &dyn Sources) -> Vec<Element<'a>> {
 fn site(access: &Access) -> Option<Site<'_>> {
     let frame = key_frame(&access.frames)?;
     let label = words::what_it_does(access);
-    Some(Site { file: frame.file.as_deref()?, line: frame.line?, column: frame.column, label })
+    let line = frame.line.or(frame.function_line)?;
+    Some(Site { file: frame.file.as_deref()?, line, column: frame.line.and(frame.column), label })
 }
 
 /// The part of a file around its places; `None` if a place is not in the text.

@@ -125,7 +125,14 @@ pub(crate) fn what_it_does(access: &Access) -> String {
         }
         _ => String::new(),
     };
-    let here = if access.clock.is_some() { "" } else { " here" };
+    let here = match key_frame(&access.frames) {
+        _ if access.clock.is_some() => String::new(),
+        // Code that stands for several lines has none.
+        Some(Frame { file: Some(_), line: None, function: Some(name), .. }) => {
+            format!(" somewhere in `{}`", short(name))
+        }
+        _ => " here".to_owned(),
+    };
     let place = forgotten(access).map_or(String::new(), |between| format!("; {between}"));
     format!("{who} {verb}{here}{order}{inside}, {}{place}", holding(access))
 }
@@ -155,7 +162,7 @@ fn holding(access: &Access) -> String {
 }
 
 /// A C++ name with `std::string` for what that stands for; if it is long even then, without
-/// template arguments and parameters.
+/// template arguments, parameters and the type of the result.
 fn short(name: &str) -> String {
     const LONG: usize = 72;
     const STRINGS: [&str; 2] = [
@@ -178,7 +185,12 @@ fn short(name: &str) -> String {
             _ => {}
         }
     }
-    text
+    if text.contains("operator") {
+        return text;
+    }
+    let start =
+        text.replace("(anonymous namespace)", "(anonymous-namespace)").rfind(' ').map_or(0, |at| at + 1);
+    text.split_off(start)
 }
 
 /// The note with an access's stack.
@@ -357,7 +369,10 @@ pub(crate) fn frame_line(frame: &Frame) -> String {
         (Some(file), Some(line), Some(column)) => add(format!("{file}:{line}:{column}")),
         (Some(file), Some(line), None) => add(format!("{file}:{line}")),
         (None, Some(line), _) => add(format!("line {line}")),
-        (_, None, _) => {
+        (file, None, _) => {
+            if let Some(file) = file {
+                add(file.clone());
+            }
             if let (Some(module), Some(offset)) = (&frame.module, frame.offset) {
                 add(format!("({module}+{offset})"));
             }
