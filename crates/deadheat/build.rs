@@ -25,6 +25,8 @@ const OPERATORS: [&str; 2] = ["_Zn", "_Zd"];
 const SHARED: &str = "__sanitizer_";
 /// Functions that a static program had better not be made to contain: the linker warns of them.
 const NOT_IN_STATIC_PROGRAMS: [&str; 3] = ["dlclose", "dlmopen", "dlopen"];
+/// How the names of libatomic's functions begin: the runtime does without them where they are not there.
+const LIBATOMIC: &str = "__atomic_";
 /// How the names of libgomp's functions begin. They are no part of a static program that does not use them.
 const LIBGOMP: [&str; 2] = ["GOMP_", "omp_"];
 /// The same for LLVM's OpenMP: what of a static program is that library's own cannot be told there, so they are left alone.
@@ -187,7 +189,9 @@ fn name(out: &Path, merged: &Path, exports: &BTreeSet<String>) -> Outcome<()> {
                 if begins(&LIBGOMP) {
                     let _ = writeln!(static_arguments_openmp, "--undefined={function}\n--wrap={function}");
                 } else if !begins(&LIBOMP) && !NOT_IN_STATIC_PROGRAMS.contains(&function) {
-                    let _ = writeln!(asked, "--undefined={function}");
+                    if !begins(&[LIBATOMIC]) {
+                        let _ = writeln!(asked, "--undefined={function}");
+                    }
                     let _ = writeln!(static_arguments, "--wrap={function}");
                 }
                 function

@@ -4,6 +4,8 @@
 //! stamps is the order in which the operations took place and a reader of the trace knows which
 //! store a load read from. Model: "do it, stamp it, append it".
 
+mod bytes;
+
 use core::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering, compiler_fence, fence};
 
 use deadheat_core::access::{MemoryOrder, Mode};
@@ -18,6 +20,7 @@ use crate::cold::start;
 use crate::gate;
 use crate::online::{self, Operation, beside};
 use crate::sys;
+pub(crate) use bytes::on_bytes;
 
 /// Operations on 8 bytes share a stripe, so that those of different sizes on overlapping bytes are in one order; what lies across takes two.
 const BYTES_LOG2: usize = 3;

@@ -35,6 +35,7 @@ mod fork;
 mod format;
 mod heap;
 mod jump;
+mod libatomic;
 mod load;
 pub(crate) mod memory;
 mod message;

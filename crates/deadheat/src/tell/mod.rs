@@ -627,7 +627,12 @@ pub(crate) fn notes(trace: &Trace, run: &Run) -> Vec<String> {
     let mut notes: Vec<String> = alone.map(|alone| alone.note().to_owned()).into_iter().collect();
     match trace.summary().ending {
         Ending::Clean => {}
-        Ending::Cut => notes.push("the trace ends early: the program was killed or broke off".to_owned()),
+        Ending::Cut => {
+            // Nobody has a trace of a run that was not recorded.
+            let recorded = trace.run().is_none_or(|run| run.recorded || !run.detected);
+            let what = if recorded { "the trace ends early: the program" } else { "the program" };
+            notes.push(format!("{what} was killed or broke off"));
+        }
         Ending::NoSpace => {
             notes.push("the trace ends early: there was no space left to record in".to_owned());
         }
