@@ -53,8 +53,10 @@ int main(void) {
     if (!__atomic_compare_exchange(&expected, &seven, &other, 0, __ATOMIC_RELAXED, __ATOMIC_ACQUIRE) && seven.byte[0] == 1)
         dh_use(values[2]);
     __atomic_load(&floats, &point, __ATOMIC_ACQUIRE);
-    if (point.part[0] == 1)
+    if (point.part[0] == 1) {
         dh_use(values[3]);
+        floats.part[2] = 2;
+    }
     __atomic_load(&longs, &large, __ATOMIC_ACQUIRE);
     if (large.part[0] == 1)
         dh_use(values[4]);

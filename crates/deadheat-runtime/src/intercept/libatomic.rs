@@ -77,7 +77,7 @@ intercept! {
             }
             ((), Mode::Read, order as u32)
         };
-        atomic::on_bytes(pc, (object as usize, size), (Mode::Read, order as u32), operation);
+        atomic::on_bytes(pc, (object as usize, size), (Mode::Read, order as u32, true), operation);
         if recording() {
             system_writes(pc, to, size);
         }
@@ -99,7 +99,7 @@ intercept! {
             }
             ((), Mode::Write, order as u32)
         };
-        atomic::on_bytes(pc, (object as usize, size), (Mode::Write, order as u32), operation);
+        atomic::on_bytes(pc, (object as usize, size), (Mode::Write, order as u32, true), operation);
     }
 }
 
@@ -123,7 +123,7 @@ intercept! {
             }
             ((), Mode::ReadWrite, order as u32)
         };
-        atomic::on_bytes(pc, (object as usize, size), (Mode::ReadWrite, order as u32), operation);
+        atomic::on_bytes(pc, (object as usize, size), (Mode::ReadWrite, order as u32, true), operation);
         if recording() {
             system_writes(pc, to, size);
         }
@@ -163,7 +163,8 @@ unsafe extern "C" fn compare_exchange(
         };
         if done { (true, Mode::ReadWrite, success as u32) } else { (false, Mode::Read, failure as u32) }
     };
-    let done = atomic::on_bytes(pc, (object as usize, size), (Mode::ReadWrite, success as u32), operation);
+    let done =
+        atomic::on_bytes(pc, (object as usize, size), (Mode::ReadWrite, success as u32, false), operation);
     if !done && recording() {
         system_writes(pc, expected, size);
     }
