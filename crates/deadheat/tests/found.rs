@@ -101,7 +101,8 @@ fn a_stack_that_is_not_remembered_is_told_with_what_brings_it_back() {
     let between = "its stack is not remembered: it lay between the synchronisations that made the thread's clock 41 \
                    and 42";
     assert!(err.contains(&format!("read of 4 bytes by `main`, holding no lock; {between}")), "{err}");
-    let note = "deadheat: 1 race has a stack that is not remembered; `deadheat hunt -- ./cache 'a b'` brings it back\n";
+    let note = "deadheat: 1 race has a stack that is not remembered; `deadheat hunt -- ./cache 'a b'` brings it back, and \
+                DEADHEAT_OPTIONS=history_size=7 remembers 128 times as many\n";
     assert!(err.contains(note), "{err}");
     let (_, out, _) = run(&folder, &["analyze", "t.dh", "--format", "json"]);
     assert_eq!(out.matches("\"clock\":41").count(), 1, "{out}");

@@ -89,7 +89,8 @@ pub(super) fn note(run: &Run, races: &[Race]) -> Option<String> {
     let words: Vec<String> =
         [&run.program].into_iter().chain(&run.arguments).map(|word| quoted(word)).collect();
     Some(format!(
-        "{races} a stack that is not remembered; `deadheat hunt -- {}` brings it back",
+        "{races} a stack that is not remembered; `deadheat hunt -- {}` brings it back, and DEADHEAT_OPTIONS=history_size=7 \
+         remembers 128 times as many",
         words.join(" ")
     ))
 }
