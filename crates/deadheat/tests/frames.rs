@@ -199,3 +199,27 @@ fn a_thread_that_a_library_creates_is_told_by_who_called_the_library() {
         }
     });
 }
+
+/// A library that is not instrumented may order what it calls: that is said, with what leaves its races out.
+#[test]
+fn races_in_what_a_library_calls_that_is_not_instrumented_are_told_with_a_note() {
+    const LIBRARY: &str =
+        "void call(void (*function)(int), int value) { function(value); __asm__ volatile(\"\"); }\n";
+    let program = PROGRAM
+        .replace("int one, two;", "int one, two;\nvoid call(void (*function)(int), int value);")
+        .replace("both(2);", "call(both, 2);");
+    each_compiler("uninstrumented", |compilers, folder| {
+        fs::write(folder.join("library.c"), LIBRARY).expect("writable");
+        let plain = ["cc", "-O1", "-fno-sanitize=thread", "-g0", "-shared", "-fPIC", "library.c", "-o"];
+        ok(with(compilers).args(plain).arg("libcall.so"), folder);
+        build(compilers, folder, &program, &["-g", "libcall.so", "-Wl,-rpath,$ORIGIN"]);
+        let told = run(folder, &[]);
+        let note = "deadheat: 2 races are in code that a library calls which is not instrumented, `libcall.so`: what it orders is \
+                    not seen.";
+        assert!(said(&told).contains(note), "{}", said(&told));
+        fs::write(folder.join("list"), "called_from_lib:libcall.so").expect("writable");
+        let left_out = run(folder, &["--suppressions", "list"]);
+        assert_eq!(left_out.status.code(), Some(0), "{}", said(&left_out));
+        assert!(!said(&left_out).contains("not instrumented"), "{}", said(&left_out));
+    });
+}

@@ -1,5 +1,9 @@
 //! What an analysis did not look at, or could not decide, and what was not heeded: notes of a report.
 
+use std::collections::{BTreeMap, BTreeSet};
+
+use deadheat_report::model::Race;
+
 use super::Judged;
 use super::resolve::Resolver;
 
@@ -43,4 +47,29 @@ pub(super) fn unheeded(resolver: &mut Resolver<'_>) -> Option<String> {
             "the program's {OWN}() holds only where it is started by hand; here --suppressions FILE suppresses"
         )
     })
+}
+
+/// Races in what libraries call that are not instrumented: what order those make is not seen. The languages' own libraries make none
+/// that is not known.
+pub(super) fn called_by_libraries(races: &[Race]) -> Option<String> {
+    const KNOWN: [&str; 7] =
+        ["ld-linux", "libc.", "libc++", "libgcc_s.", "libm.", "libpthread.", "libstdc++."];
+    let mut libraries = BTreeMap::<&str, usize>::new();
+    let mut count = 0;
+    for race in races {
+        let callers = race.accesses.iter().flat_map(|access| access.frames.iter().skip(1));
+        let unseen = callers
+            .filter(|frame| frame.library)
+            .filter_map(|frame| frame.module.as_deref())
+            .filter(|module| !KNOWN.iter().any(|known| module.starts_with(known)));
+        let unseen: BTreeSet<_> = unseen.collect();
+        count += usize::from(!unseen.is_empty());
+        unseen.into_iter().for_each(|module| *libraries.entry(module).or_default() += 1);
+    }
+    let (library, _) = libraries.into_iter().max_by_key(|&(_, times)| times)?;
+    let races = if count == 1 { "1 race is".to_owned() } else { format!("{count} races are") };
+    Some(format!(
+        "{races} in code that a library calls which is not instrumented, `{library}`: what it orders is not seen. Build it with \
+         deadheat, too, or leave them out by a suppression (called_from_lib:{library})"
+    ))
 }
