@@ -247,6 +247,27 @@ fn an_instrumented_library_that_is_opened_wants_the_same() {
     );
 }
 
+/// The loader does not find a library: it is not the program that is built wrongly.
+#[test]
+fn what_keeps_a_program_from_starting_is_not_taken_for_a_missing_runtime() {
+    let folder = project("unstarted");
+    ok(Command::new("cc").args(["-g", "-shared", "-fPIC", "store.c", "-o", "libstore.so"]), &folder);
+    fs::write(folder.join("uses.c"), "int store(void);\nint main(void) { return store != 0; }\n")
+        .expect("written");
+    ok(
+        deadheat().args(["cc", "uses.c", "-Wl,--unresolved-symbols=ignore-all", "libstore.so", "-o", "uses"]),
+        &folder,
+    );
+    fs::remove_file(folder.join("libstore.so")).expect("removed");
+    for (command, code) in [("run", 127), ("record", 127), ("hunt", 69)] {
+        let found = output(deadheat().args([command, "--", "./uses"]), &folder);
+        assert_eq!(found.status.code(), Some(code), "{}", said(&found));
+        let told =
+            "nothing was seen: ./uses has a deadheat runtime in it, but did not come as far as to start it";
+        assert!(said(&found).contains(told), "{command}: {}", said(&found));
+    }
+}
+
 #[test]
 fn signals_are_passed_on_and_streams_are_inherited() {
     let folder = project("signals");

@@ -414,6 +414,12 @@ fn watch(
         say!("deadheat: {name} ran past its time and was ended; hunting what it did by then");
     }
     if !folder.trace().is_file() {
+        if child::find(&settings.command).is_ok_and(|found| super::record::has_runtime(&found)) {
+            return Err(Failure::missing(format!(
+                "nothing was seen: {name} has a deadheat runtime in it, but did not come as far as to start it; what was \
+                 said before this line tells why"
+            )));
+        }
         return Err(Failure::missing(format!(
             "nothing was seen: {name} has no deadheat runtime in it; build it with `deadheat build -- make` (or \
              another build command), or with CC=\"deadheat cc\""

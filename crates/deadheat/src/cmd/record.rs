@@ -142,6 +142,10 @@ fn traces_of(found: &Path, trace: &Path) -> Vec<PathBuf> {
                  it; link that with `deadheat cc` or `deadheat c++`, too",
                 library.display()
             ),
+            None if has_runtime(found) => say!(
+                "deadheat: nothing was seen: {shown} has a deadheat runtime in it, but did not come as far as to start it; \
+                 what was said before this line tells why"
+            ),
             None => say!(
                 "deadheat: nothing was seen: {shown} has no deadheat runtime in it; build it with `deadheat build -- \
                  make` (or another build command), or with CC=\"deadheat cc\"; a program that loads instrumented libraries \
@@ -150,6 +154,12 @@ fn traces_of(found: &Path, trace: &Path) -> Vec<PathBuf> {
         }
     }
     traces
+}
+
+/// Whether a program has the runtime in it, by a text of it.
+pub(super) fn has_runtime(program: &Path) -> bool {
+    const TEXT: &[u8] = b"deadheat: internal fault in the runtime";
+    fs::read(program).is_ok_and(|bytes| bytes.windows(TEXT.len()).any(|part| part == TEXT))
 }
 
 /// A library that the program is linked with and that calls hooks which nobody in the program has. The loader names the libraries
