@@ -130,6 +130,7 @@ impl Places<'_, '_> {
             "level": grade.unwrap_or_default().level(),
             "message": { "text": words::graded(finding, message) },
             "locations": self.places(key_frame(sides.first().map_or(frames, |side| side.frames))),
+            "occurrenceCount": finding.count.max(1),
         });
         let stacks = sides.iter().map(|side| self.stack(side)).collect();
         let related = self.related(sides.get(1..).unwrap_or_default(), threads, location);

@@ -121,6 +121,7 @@ fn leaked() -> Finding {
         thread: "main/3".to_owned(),
         frames: threads[0].frames.clone(),
         threads,
+        count: 3,
         ..Finding::default()
     }
 }

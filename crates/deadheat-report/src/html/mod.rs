@@ -150,6 +150,9 @@ fn finding(finding: &Finding, sources: &dyn Sources, out: &mut dyn Write) -> io:
         origins(&threads, location, out)?;
         writeln!(out, "</details>")?;
     }
+    if finding.count > 1 {
+        writeln!(out, "<p>seen {}</p>", words::number(finding.count, "time"))?;
+    }
     writeln!(out, "</section>")
 }
 

@@ -218,7 +218,9 @@ fn finding_group(finding: &Finding) -> Group<'_> {
         }
     }
     let frames = words::own_frames(finding);
-    if !frames.is_empty() {
+    // Where a thread that leaked was created is told below.
+    let is_creation = finding.threads.iter().any(|row| row.created_by.is_some() && row.frames == frames);
+    if !(frames.is_empty() || is_creation) {
         let place = if finding.thread.is_empty() { String::new() } else { format!("`{}` ", finding.thread) };
         group = group.element(Level::NOTE.message(format!("{place}at{}", words::stack(frames))));
     }
