@@ -253,6 +253,28 @@ fn a_library_s_depths_take_one_line() {
     assert!(told.contains("#0 (anonymous namespace)::all src/cache.cpp:9:9"), "{told}");
 }
 
+#[test]
+fn rust_s_stacks_end_where_its_own_do() {
+    let mut race = race();
+    let frames = &mut race.accesses[0].frames;
+    frames.truncate(1);
+    let library =
+        "/home/user/.rustup/toolchains/nightly/lib/rustlib/src/rust/library/std/src/sys/backtrace.rs";
+    frames.push(frame("app::work::{closure#0}", 7, "src/main.rs", 8, 3));
+    frames.push(frame(
+        "std::sys::backtrace::__rust_begin_short_backtrace::<app::work, ()>",
+        160,
+        library,
+        166,
+        18,
+    ));
+    frames.push(Frame { function: Some("__rust_try".to_owned()), ..Frame::default() });
+    let top = frames[0].function.clone().expect("named");
+    let told = shown(&report(vec![race]), &NoSources);
+    assert!(told.contains("#1 app::work::{closure#0} src/main.rs:8:3\n"), "{told}");
+    assert!(told.contains(&format!("#0 {top}")) && !told.contains("__rust"), "{told}");
+}
+
 /// Code that stands for several lines has none.
 #[test]
 fn a_place_without_a_line_has_its_file_and_function() {

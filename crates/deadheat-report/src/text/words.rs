@@ -381,11 +381,17 @@ pub(crate) fn frame_line(frame: &Frame) -> String {
     if text.is_empty() { "?".to_owned() } else { text }
 }
 
-/// The frames that a reader wants: none of the runtime's, none outside `main`, and no library
+/// The frames that a reader wants: none of the runtime's, none outside `main` or what Rust calls the same, and no library
 /// frames outside the program's outermost own one.
 pub(crate) fn visible(frames: &[Frame]) -> Vec<&Frame> {
+    /// Rust's own backtraces end before it, too.
+    const RUST_START: &str = "__rust_begin_short_backtrace";
+    let starts = |frame: &Frame| frame.function.as_ref().is_some_and(|name| name.contains(RUST_START));
     let mut shown = Vec::new();
     for frame in frames.iter().filter(|frame| !is_machinery(frame)) {
+        if starts(frame) && !shown.is_empty() {
+            break;
+        }
         shown.push(frame);
         if frame.function.as_deref() == Some("main") {
             break;
