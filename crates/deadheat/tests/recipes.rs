@@ -119,10 +119,7 @@ fn bazel() {
 
 /// A crate in whose program, and in whose test, two threads write one variable in no order.
 const CRATE: [(&str, &str); 3] = [
-    (
-        "Cargo.toml",
-        "[package]\nname = 'program'\nversion = '0.1.0'\nedition = '2024'\n[workspace]\n",
-    ),
+    ("Cargo.toml", "[package]\nname = 'program'\nversion = '0.1.0'\nedition = '2024'\n[workspace]\n"),
     (
         "src/main.rs",
         "mod store;\n\
