@@ -429,6 +429,12 @@ fn races_are_told_before_a_signal_ends_the_program() {
                 assert_eq!((silent.code, silent.signal), (None, Some(signal)), "{way}: {}", silent.err);
                 assert!(!silent.err.contains("deadheat:"), "{way}: {}", silent.err);
             }
+            // It ignores the signal until it says otherwise.
+            let mut ignoring = Command::new("sh");
+            clean(&mut ignoring);
+            let told = ended(ignoring.args(["-c", "trap '' INT; exec ./program stopped"]), folder);
+            assert_eq!((told.code, told.signal), (None, Some(sigint)), "{}", told.err);
+            assert_eq!(told.err.matches(RACE).count(), 1, "{}", told.err);
             for way in ["ignored", "borrowed"] {
                 let told = run(folder, way, &[]);
                 assert_eq!((told.code, told.err.matches(RACE).count()), (Some(66), 1), "{way}: {}", told.err);

@@ -8,7 +8,7 @@ use core::sync::atomic::{AtomicU32, Ordering};
 
 use deadheat_core::options;
 
-use super::signal::{Action, SA_SIGINFO, SIG_DFL, ours};
+use super::signal::{Action, SA_SIGINFO, SIG_DFL, SIG_IGN, ours};
 use crate::cold::byhand;
 use crate::sys;
 
@@ -55,7 +55,7 @@ fn real() -> Set {
     real!("sigaction", Set)
 }
 
-/// Puts our handler where the program has none. Called once, before any other thread runs; `texts` are the options.
+/// Puts our handler where the program has none, now and later. Called once, before any other thread runs; `texts` are the options.
 pub(crate) fn begin(texts: &[&[u8]]) {
     for (signal, option) in DEADLY {
         let is_off = || options::value(texts, option).and_then(options::yes) == Some(false);
@@ -63,11 +63,14 @@ pub(crate) fn begin(texts: &[&[u8]]) {
         let mut action = Action::usual();
         // SAFETY: the C library writes the action that is there, and reads ours.
         unsafe {
-            if wanted
-                && real()(signal, core::ptr::null(), (&raw mut action).cast()) == 0
-                && action.handler == SIG_DFL
-            {
+            if !wanted || real()(signal, core::ptr::null(), (&raw mut action).cast()) != 0 {
+                continue;
+            }
+            if action.handler <= SIG_IGN {
                 TOLD_OF.fetch_or(1 << signal, Ordering::Relaxed);
+            }
+            // One that whoever started the program has it ignore is told of when the program does not any more.
+            if action.handler == SIG_DFL {
                 put(signal);
             }
         }
@@ -82,7 +85,7 @@ pub(super) fn put(signal: c_int) {
     unsafe { real()(signal, (&raw const own).cast(), core::ptr::null_mut()) };
 }
 
-/// Whether our handler is there although the program has none.
+/// Whether our handler is there where the program has none and does not ignore the signal.
 pub(super) fn is_told_of(signal: c_int) -> bool {
     (0..32).contains(&signal) && TOLD_OF.load(Ordering::Relaxed) >> signal & 1 != 0
 }

@@ -19,7 +19,7 @@ use crate::sys::c;
 
 const SIGNALS: usize = 65;
 pub(super) const SIG_DFL: usize = 0;
-const SIG_IGN: usize = 1;
+pub(super) const SIG_IGN: usize = 1;
 /// To `sigset` no handler, but a signal that is to be blocked.
 const SIG_HOLD: usize = 2;
 const SIG_ERR: usize = usize::MAX;

@@ -48,6 +48,10 @@ static int is_usual(int number, int flags) {
 int main(int count, char **arguments) {
     const char *way = arguments[count - 1];
     int status = 0;
+    struct sigaction inherited;
+    /* Whoever runs this in the background may have it ignored; then it is told of from here on. */
+    if (!sigaction(SIGINT, 0, &inherited) && inherited.sa_handler == SIG_IGN)
+        signal(SIGINT, SIG_DFL);
     if (!is_usual(SIGSEGV, 0) || signal(SIGTERM, SIG_DFL) != SIG_DFL || !is_usual(SIGTERM, SA_RESTART))
         return 2;
     if (strcmp(arguments[1], "none"))
