@@ -49,11 +49,20 @@ pub(super) fn unheeded(resolver: &mut Resolver<'_>) -> Option<String> {
     })
 }
 
-/// Races in what libraries call that are not instrumented: what order those make is not seen. The languages' own libraries make none
-/// that is not known.
+/// Races in what libraries call that are not instrumented: what order those make is not seen. The languages' own libraries and OpenMP's
+/// make none that is not known.
 pub(super) fn called_by_libraries(races: &[Race]) -> Option<String> {
-    const KNOWN: [&str; 7] =
-        ["ld-linux", "libc.", "libc++", "libgcc_s.", "libm.", "libpthread.", "libstdc++."];
+    const KNOWN: [&str; 9] = [
+        "ld-linux",
+        "libc.",
+        "libc++",
+        "libgcc_s.",
+        "libgomp.",
+        "libm.",
+        "libomp.",
+        "libpthread.",
+        "libstdc++.",
+    ];
     let mut libraries = BTreeMap::<&str, usize>::new();
     let mut count = 0;
     for race in races {
