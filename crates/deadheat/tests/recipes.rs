@@ -117,14 +117,16 @@ fn bazel() {
     }
 }
 
-/// A crate in whose program, and in whose test, two threads write one variable in no order.
+/// A crate in whose program, and in whose test, two threads write one variable in no order: the standard library would make one by its own
+/// locks, were one thread at its end before the other began.
 const CRATE: [(&str, &str); 3] = [
     ("Cargo.toml", "[package]\nname = 'program'\nversion = '0.1.0'\nedition = '2024'\n[workspace]\n"),
     (
         "src/main.rs",
         "mod store;\n\
-         fn main() {\n  std::thread::scope(|scope| {\n    scope.spawn(|| store::SHARED.store(1));\n    \
-         store::SHARED.store(2);\n  });\n}\n\
+         fn main() {\n  let both = std::sync::Barrier::new(2);\n  let store = |value| {\n    both.wait();\n    \
+         store::SHARED.store(value);\n  };\n  std::thread::scope(|scope| {\n    scope.spawn(|| store(1));\n    \
+         store(2);\n  });\n}\n\
          #[test]\nfn stores() {\n  main();\n}\n",
     ),
     (
