@@ -1,6 +1,6 @@
 //! Signals that threads send and that others wait for, without a handler or through one: whoever gets one comes after what was done
-//! before it was sent. Nobody knows who gets it, so all that wait for a signal of its number learn of it. Timers that send signals
-//! are told when they are set.
+//! before it was sent. Who gets one that is for the process nobody knows, so all that get a signal of its number learn of it. Timers that
+//! send signals are told when they are set.
 //!
 //! Order: which `signalfd` takes which signals is one word for each descriptor, and who sends looks at all of them.
 
@@ -11,7 +11,7 @@ use deadheat_core::event::{Op, SyncKind};
 use deadheat_core::wire::descriptor::{CELL, SPAN};
 
 use super::descriptor;
-use super::signal::object;
+use super::signal::{got, object, object_of_thread};
 use super::touch::system_writes;
 use crate::cold::start::recording;
 use crate::hot::{log, thread};
@@ -27,23 +27,17 @@ static TAKES: [AtomicU64; (SPAN / CELL) as usize] = [const { AtomicU64::new(0) }
 /// All descriptors that ever were one are below.
 static END: AtomicU32 = AtomicU32::new(0);
 
-/// The thread is about to send a signal.
-fn sending(pc: usize, signal: c_int) {
+/// The thread is about to send a signal, to one thread if that is given.
+fn sending(pc: usize, signal: c_int, to: Option<usize>) {
     if signal <= 0 || !recording() || thread::current().is_none() {
         return;
     }
-    log::event(pc, &Op::Signal { object: object(signal), kind: SyncKind::Annotation });
+    let object = to.map_or_else(|| object(signal), |thread| object_of_thread(signal, thread));
+    log::event(pc, &Op::Signal { object, kind: SyncKind::Annotation });
     for (file, takes) in TAKES.iter().enumerate().take(END.load(Ordering::Acquire) as usize) {
         if takes.load(Ordering::Relaxed) >> (signal - 1) & 1 != 0 {
             descriptor::notify(pc, file as c_int);
         }
-    }
-}
-
-/// The thread was waiting for a signal and got this one, if it is one.
-fn got(pc: usize, signal: c_int) {
-    if signal > 0 && recording() {
-        log::event(pc, &Op::Wait { object: object(signal), kind: SyncKind::Annotation, woken: true });
     }
 }
 
@@ -57,11 +51,11 @@ pub(super) fn forget(file: c_int) {
 }
 
 macro_rules! sends {
-    ($($export:ident / $inner:ident $name:literal ($($argument:ident: $type:ty),*) $signal:expr;)*) => {$(
+    ($($export:ident / $inner:ident $name:literal ($($argument:ident: $type:ty),*) $signal:expr, $to:expr;)*) => {$(
         intercept! {
             fn $export / $inner($($argument: $type),*) -> c_int; pc {
                 type Real = unsafe extern "C" fn($($type),*) -> c_int;
-                sending(pc, $signal);
+                sending(pc, $signal, $to);
                 // SAFETY: passed on.
                 unsafe { real!($name, Real)($($argument),*) }
             }
@@ -70,22 +64,22 @@ macro_rules! sends {
 }
 
 sends! {
-    dh_wrap_kill / kill "kill" (process: c_int, signal: c_int) signal;
-    dh_wrap_killpg / killpg "killpg" (group: c_int, signal: c_int) signal;
-    dh_wrap_tgkill / tgkill "tgkill" (process: c_int, thread: c_int, signal: c_int) signal;
-    dh_wrap_raise / raise "raise" (signal: c_int) signal;
-    dh_wrap_gsignal / gsignal "gsignal" (signal: c_int) signal;
-    dh_wrap_pthread_kill / pthread_kill "pthread_kill" (thread: usize, signal: c_int) signal;
-    dh_wrap_sigqueue / sigqueue "sigqueue" (process: c_int, signal: c_int, value: usize) signal;
-    dh_wrap_pthread_sigqueue / pthread_sigqueue "pthread_sigqueue" (thread: usize, signal: c_int, value: usize) signal;
-    dh_wrap_alarm / alarm "alarm" (seconds: c_int) SIGALRM;
-    dh_wrap_ualarm / ualarm "ualarm" (first: c_int, then: c_int) SIGALRM;
+    dh_wrap_kill / kill "kill" (process: c_int, signal: c_int) signal, None;
+    dh_wrap_killpg / killpg "killpg" (group: c_int, signal: c_int) signal, None;
+    dh_wrap_tgkill / tgkill "tgkill" (process: c_int, thread: c_int, signal: c_int) signal, None;
+    dh_wrap_raise / raise "raise" (signal: c_int) signal, None;
+    dh_wrap_gsignal / gsignal "gsignal" (signal: c_int) signal, None;
+    dh_wrap_pthread_kill / pthread_kill "pthread_kill" (thread: usize, signal: c_int) signal, Some(thread);
+    dh_wrap_sigqueue / sigqueue "sigqueue" (process: c_int, signal: c_int, value: usize) signal, None;
+    dh_wrap_pthread_sigqueue / pthread_sigqueue "pthread_sigqueue" (thread: usize, signal: c_int, value: usize) signal, Some(thread);
+    dh_wrap_alarm / alarm "alarm" (seconds: c_int) SIGALRM, None;
+    dh_wrap_ualarm / ualarm "ualarm" (first: c_int, then: c_int) SIGALRM, None;
     dh_wrap_setitimer / setitimer "setitimer" (which: c_int, new: *const c_void, old: *mut c_void) match which {
         0 => SIGALRM,
         1 => SIGVTALRM,
         2 => SIGPROF,
         _ => 0,
-    };
+    }, None;
 }
 
 intercept! {

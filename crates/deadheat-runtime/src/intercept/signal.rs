@@ -81,8 +81,7 @@ unsafe extern "C" fn on_signal(signal: c_int, about: *mut c_void, context: *mut 
         let thread = thread::known();
         let interrupted = thread.map(|thread| Interrupted::leave(thread, signal));
         // Whoever handles a signal knows what was done before its handler was set, and before it was sent.
-        let kind = SyncKind::Annotation;
-        log::event(handler, &Op::Wait { object: object(signal), kind, woken: true });
+        got(handler, signal);
         call(signal, about, context);
         if let (Some(thread), Some(interrupted)) = (thread, interrupted) {
             interrupted.come_back(thread);
@@ -96,9 +95,24 @@ unsafe extern "C" fn on_signal(signal: c_int, about: *mut c_void, context: *mut 
     }
 }
 
-/// The object that a signal's handler learns from, and who waits for it.
+/// The object that a signal's handler learns from, and who waits for it, whichever thread it is for.
 pub(super) fn object(signal: c_int) -> u64 {
     0xfb << 56 | signal as u64
+}
+
+/// The same of a signal that is for one thread, by its `pthread_t`.
+pub(super) fn object_of_thread(signal: c_int, thread: usize) -> u64 {
+    const ADDRESS: u64 = (1 << 47) - 1;
+    0xfb << 56 | (thread as u64 & ADDRESS) << 8 | signal as u64
+}
+
+/// The calling thread has a signal, or a handler of it begins.
+pub(super) fn got(pc: usize, signal: c_int) {
+    // SAFETY: as any thread may.
+    let me = unsafe { c::pthread_self() };
+    for object in [object(signal), object_of_thread(signal, me)] {
+        log::event(pc, &Op::Wait { object, kind: SyncKind::Annotation, woken: true });
+    }
 }
 
 /// What a thread was about when a handler interrupted it. What the interrupted code has ignored of synchronisation is nothing
