@@ -1,65 +1,44 @@
-// An atomic object of a size that the processor has no instructions for orders as others do, and a plain access races with it.
-//! flags: -latomic
+// Atomics of one, two, four and eight bytes synchronise alike.
 #include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
 #include "../order.h"
 
-typedef struct { unsigned char byte[3]; } three;
-typedef struct { unsigned char byte[5]; } five;
-typedef struct { unsigned char byte[7]; } seven;
-typedef struct { float part[3]; } point;
-typedef struct { long part[3]; } large;
+int values[4];
+_Atomic uint8_t one;
+_Atomic uint16_t two;
+_Atomic uint32_t four;
+_Atomic uint64_t eight;
 
-three loaded, unordered;
-five exchanged;
-seven expected;
-point floats;
-large longs;
-int values[5];
-
-static void *worker(void *nothing) {
-    three three = {{1}};
-    five five = {{1}};
-    seven seven = {{1}};
-    point point = {{1}};
-    large large = {{1}};
-    for (int i = 0; i < 5; i++)
-        values[i] = 1;
-    __atomic_store(&loaded, &three, __ATOMIC_RELEASE);
-    __atomic_store(&exchanged, &five, __ATOMIC_RELEASE);
-    __atomic_store(&expected, &seven, __ATOMIC_RELEASE);
-    __atomic_store(&floats, &point, __ATOMIC_RELEASE);
-    __atomic_store(&longs, &large, __ATOMIC_RELEASE);
-    __atomic_store(&unordered, &three, __ATOMIC_RELAXED);
+static void *writer(void *nothing) {
+    values[0] = values[1] = values[2] = values[3] = 1;
+    atomic_store_explicit(&one, 1, memory_order_release);
+    atomic_store_explicit(&two, 1, memory_order_release);
+    atomic_store_explicit(&four, 1, memory_order_release);
+    atomic_store_explicit(&eight, 1, memory_order_release);
     dh_done(1);
     return nothing;
 }
 
-int main(void) {
-    pthread_t thread;
-    three three;
-    five five = {{2}};
-    seven seven = {{2}}, other = {{3}};
-    point point;
-    large large;
-    pthread_create(&thread, 0, worker, 0);
+static void *reader(void *nothing) {
     dh_step(1);
-    __atomic_load(&unordered, &three, __ATOMIC_RELAXED);
-    __atomic_load(&loaded, &three, __ATOMIC_ACQUIRE);
-    if (three.byte[0] == 1)
-        dh_use(values[0]);
-    __atomic_exchange(&exchanged, &five, &five, __ATOMIC_ACQUIRE);
-    if (five.byte[0] == 1)
-        dh_use(values[1]);
-    if (!__atomic_compare_exchange(&expected, &seven, &other, 0, __ATOMIC_RELAXED, __ATOMIC_ACQUIRE) && seven.byte[0] == 1)
-        dh_use(values[2]);
-    __atomic_load(&floats, &point, __ATOMIC_ACQUIRE);
-    if (point.part[0] == 1) {
-        dh_use(values[3]);
-        floats.part[2] = 2;
-    }
-    __atomic_load(&longs, &large, __ATOMIC_ACQUIRE);
-    if (large.part[0] == 1)
-        dh_use(values[4]);
+    dh_use(atomic_load_explicit(&one, memory_order_acquire));
+    dh_use(values[0]);
+    return nothing;
+}
+
+int main(void) {
+    pthread_t thread, other;
+    pthread_create(&thread, 0, writer, 0);
+    pthread_create(&other, 0, reader, 0);
+    dh_step(1);
+    dh_use(atomic_load_explicit(&two, memory_order_acquire));
+    dh_use(values[1]);
+    dh_use(atomic_load_explicit(&four, memory_order_acquire));
+    dh_use(values[2]);
+    dh_use(atomic_load_explicit(&eight, memory_order_acquire));
+    dh_use(values[3]);
     pthread_join(thread, 0);
+    pthread_join(other, 0);
     return 0;
 }
