@@ -415,10 +415,7 @@ fn watch(
     }
     if !folder.trace().is_file() {
         if child::find(&settings.command).is_ok_and(|found| super::record::has_runtime(&found)) {
-            return Err(Failure::missing(format!(
-                "nothing was seen: {name} has a deadheat runtime in it, but did not come as far as to start it; what was \
-                 said before this line tells why"
-            )));
+            return Err(Failure::missing(super::record::not_started(&name)));
         }
         return Err(Failure::missing(format!(
             "nothing was seen: {name} has no deadheat runtime in it; build it with `deadheat build -- make` (or \

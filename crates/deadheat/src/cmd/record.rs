@@ -142,10 +142,7 @@ fn traces_of(found: &Path, trace: &Path) -> Vec<PathBuf> {
                  it; link that with `deadheat cc` or `deadheat c++`, too",
                 library.display()
             ),
-            None if has_runtime(found) => say!(
-                "deadheat: nothing was seen: {shown} has a deadheat runtime in it, but did not come as far as to start it; \
-                 what was said before this line tells why"
-            ),
+            None if has_runtime(found) => say!("deadheat: {}", not_started(&shown.to_string())),
             None => say!(
                 "deadheat: nothing was seen: {shown} has no deadheat runtime in it; build it with `deadheat build -- \
                  make` (or another build command), or with CC=\"deadheat cc\"; a program that loads instrumented libraries \
@@ -158,8 +155,15 @@ fn traces_of(found: &Path, trace: &Path) -> Vec<PathBuf> {
 
 /// Whether a program has the runtime in it, by a text of it.
 pub(super) fn has_runtime(program: &Path) -> bool {
-    const TEXT: &[u8] = b"deadheat: internal fault in the runtime";
-    fs::read(program).is_ok_and(|bytes| bytes.windows(TEXT.len()).any(|part| part == TEXT))
+    tell::has_text(program, b"deadheat: internal fault in the runtime").unwrap_or(false)
+}
+
+/// What is said of a program that has the runtime in it and left no trace.
+pub(super) fn not_started(name: &str) -> String {
+    format!(
+        "nothing was seen: {name} has a deadheat runtime in it, but did not come as far as to start it; what was said before \
+         this line tells why"
+    )
 }
 
 /// A library that the program is linked with and that calls hooks which nobody in the program has. The loader names the libraries

@@ -278,7 +278,15 @@ fn leave_out_libraries(report: &mut Report) {
 /// Whether a module names a hook; one that cannot be read counts as if it did.
 pub(crate) fn is_instrumented(path: &Path) -> bool {
     const HOOK: &[u8] = b"__tsan_func_entry";
-    std::fs::read(path).map_or(true, |bytes| bytes.windows(HOOK.len()).any(|part| part == HOOK))
+    has_text(path, HOOK).unwrap_or(true)
+}
+
+/// Whether a file has a text in it.
+///
+/// # Errors
+/// If it cannot be read.
+pub(crate) fn has_text(path: &Path, text: &[u8]) -> std::io::Result<bool> {
+    std::fs::read(path).map(|bytes| bytes.windows(text.len()).any(|part| part == text))
 }
 
 /// Judges the traces of the processes that a command started, and tells them as one. The code is 66 or 0, or 70 if the
