@@ -18,7 +18,7 @@ mod sys {
     }
 }
 
-#[path = "../src/abi/states.rs"]
+#[path = "../src/cold/states.rs"]
 mod states;
 
 use std::collections::HashMap;

@@ -6,7 +6,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 
 use deadheat_core::event::{Fault, LockMode, Op};
 
-use super::states;
+use crate::cold::states;
 use crate::hot::{log, thread};
 
 /// The bits of a state in which its writer's number is kept, plus 1.

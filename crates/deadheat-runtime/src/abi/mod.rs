@@ -10,5 +10,4 @@ mod java;
 mod memory;
 mod plain;
 mod report;
-mod states;
 mod unseen;

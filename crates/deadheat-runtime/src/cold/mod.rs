@@ -12,6 +12,7 @@ mod names;
 pub(crate) mod options;
 pub(crate) mod rescue;
 pub(crate) mod start;
+pub(crate) mod states;
 pub(crate) mod threads;
 
 use crate::sys;

@@ -40,6 +40,7 @@ pub(super) const MESSAGES: u64 = 7;
 pub(super) const SEMAPHORE: u64 = 8;
 pub(super) const NOTHING: u64 = 9;
 pub(super) const SETS: u64 = 10;
+pub(super) const TIMER: u64 = 11;
 
 /// Which way data goes through a descriptor.
 #[derive(Clone, Copy)]

@@ -55,6 +55,7 @@ mod stream;
 mod string;
 mod syscall;
 mod thread;
+mod timer;
 mod told;
 mod touch;
 pub(crate) mod uring;

@@ -14,7 +14,7 @@ use crate::online;
 use crate::sys;
 
 /// The object of a POSIX queue.
-fn queue(file: c_int) -> Option<u64> {
+pub(super) fn queue(file: c_int) -> Option<u64> {
     thread::current()?;
     if online::is_confined() {
         return Some(object(QUEUE, 0));

@@ -1,6 +1,6 @@
 //! Signals that threads send and that others wait for, without a handler or through one: whoever gets one comes after what was done
-//! before it was sent. Who gets one that is for the process nobody knows, so all that get a signal of its number learn of it. Timers that
-//! send signals are told when they are set.
+//! before it was sent. Who gets one that is for the process nobody knows, so all that get a signal of its number learn of it. What sends
+//! one later, as `alarm` and `setitimer`, is told when it is set.
 //!
 //! Order: which `signalfd` takes which signals is one word for each descriptor, and who sends looks at all of them.
 
@@ -16,7 +16,7 @@ use super::touch::system_writes;
 use crate::cold::start::recording;
 use crate::hot::{log, thread};
 
-const SIGALRM: c_int = 14;
+pub(super) const SIGALRM: c_int = 14;
 const SIGVTALRM: c_int = 26;
 const SIGPROF: c_int = 27;
 /// Size of a `siginfo_t`.
@@ -28,7 +28,7 @@ static TAKES: [AtomicU64; (SPAN / CELL) as usize] = [const { AtomicU64::new(0) }
 static END: AtomicU32 = AtomicU32::new(0);
 
 /// The thread is about to send a signal, to one thread if that is given.
-fn sending(pc: usize, signal: c_int, to: Option<usize>) {
+pub(super) fn sending(pc: usize, signal: c_int, to: Option<usize>) {
     if signal <= 0 || !recording() || thread::current().is_none() {
         return;
     }

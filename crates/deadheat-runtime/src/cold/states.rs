@@ -1,4 +1,4 @@
-//! A word for each lock that the program announces, found by the lock's address.
+//! A word for each lock that the program announces, found by the lock's address, and for each timer, found by its object.
 //!
 //! A lock's place is one of the [`WINDOW`] behind where its address leads in a table; where those of the first table are taken, in the
 //! next, which is larger and mapped when it is needed. So what a look-up costs depends neither on how many locks there are nor on how
@@ -87,12 +87,12 @@ fn place(lock: u64) -> Option<&'static Place> {
 }
 
 /// A lock's word, if it has one.
-pub(super) fn find(lock: u64) -> Option<&'static AtomicU64> {
+pub(crate) fn find(lock: u64) -> Option<&'static AtomicU64> {
     place(lock).map(|place| &place.word)
 }
 
 /// A lock's word, which is 0 if it had none. `None` if there is no room for it.
-pub(super) fn enter(lock: u64) -> Option<&'static AtomicU64> {
+pub(crate) fn enter(lock: u64) -> Option<&'static AtomicU64> {
     if let Some(word) = find(lock) {
         return Some(word);
     }
@@ -110,7 +110,7 @@ pub(super) fn enter(lock: u64) -> Option<&'static AtomicU64> {
 }
 
 /// The lock is gone, and its word with it.
-pub(super) fn remove(lock: u64) {
+pub(crate) fn remove(lock: u64) {
     if let Some(place) = place(lock) {
         place.word.store(0, Ordering::Relaxed);
         place.lock.store(GONE, Ordering::Release);
