@@ -661,13 +661,28 @@ pub(crate) fn release_store(pc: usize, address: usize, store: impl Fn()) {
 /// # Safety
 /// `count` is valid and aligned, and one of the references is the calling thread's.
 pub(crate) unsafe fn drop_shared(pc: usize, count: *mut u32) -> bool {
+    // SAFETY: the caller's promise.
+    unsafe { count_above(pc, count, 1, u32::MAX, MemoryOrder::Release) }
+}
+
+/// Takes one reference more to what library code counts at `count`, unless there is none. Gives whether it is taken.
+///
+/// # Safety
+/// `count` is valid and aligned.
+pub(crate) unsafe fn share(pc: usize, count: *mut u32) -> bool {
+    // SAFETY: the caller's promise.
+    unsafe { count_above(pc, count, 0, 1, MemoryOrder::Relaxed) }
+}
+
+/// Adds `step` to a count of references that is above `least`; one that is not sees how it came to be so. Gives whether it was.
+unsafe fn count_above(pc: usize, count: *mut u32, least: u32, step: u32, order: MemoryOrder) -> bool {
     perform(pc, count as usize, u32::LOG2, Meant::to(Mode::ReadWrite, MemoryOrder::AcqRel as u32), || {
         // SAFETY: the caller's promise.
         let mut seen = unsafe { u32::load(count) };
-        while seen > 1 {
+        while seen > least {
             // SAFETY: as above.
-            match unsafe { u32::compare_exchange(count, seen, seen - 1) } {
-                Ok(_) => return Outcome { result: true, mode: Mode::ReadWrite, order: MemoryOrder::Release },
+            match unsafe { u32::compare_exchange(count, seen, seen.wrapping_add(step)) } {
+                Ok(_) => return Outcome { result: true, mode: Mode::ReadWrite, order },
                 Err(now) => seen = now,
             }
         }

@@ -21,6 +21,7 @@ macro_rules! intercept {
 }
 
 mod barrier;
+mod between;
 mod caller;
 mod clone;
 mod condition;
@@ -33,6 +34,7 @@ mod exit;
 mod file;
 mod fork;
 mod format;
+mod future;
 mod heap;
 mod jump;
 mod libatomic;
