@@ -310,6 +310,31 @@ fn a_part_of_a_global() {
     assert!(told.contains("data race on `table[3].next` (4 bytes)\n"), "{told}");
 }
 
+/// Of races on several variables the reader learns which have the most.
+#[test]
+fn many_races_are_counted_by_what_they_are_on() {
+    let on = |name: &str| Race { location: Location::Named { name: name.to_owned() }, ..race() };
+    let end = |races: Vec<Race>| {
+        let told = shown(&report(races), &NoSources);
+        told[told.rfind(" races (").expect("a line at the end")..]
+            .lines()
+            .skip(1)
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    let few = vec![on("a"), on("a"), on("b"), on("b")];
+    assert!(end(few).is_empty());
+    let all_different = ["a", "b", "c", "d", "e"].map(on).to_vec();
+    assert!(end(all_different).is_empty());
+    let mut many: Vec<_> = ["b", "a", "b", "c", "c", "b"].map(on).to_vec();
+    many.extend((0..2).map(|_| race()));
+    let shares = ["3 on `b`", "2 on `c`", "2 on heap block from `make_cache()` main.cpp:6", "1 on `a`"];
+    assert_eq!(end(many.clone()), shares.map(|line| format!("deadheat:   {line}")));
+    many.extend(["d", "e", "f", "g", "h", "i"].map(on));
+    let end = end(many);
+    assert_eq!((end.len(), &*end[8]), (9, "deadheat:   2 on 2 others"));
+}
+
 #[test]
 fn nothing_found() {
     let mut empty = report(Vec::new());

@@ -49,7 +49,11 @@ fn one(report: &Report, style: &Style<'_>, out: &mut dyn Write) -> io::Result<()
     if style.quiet && report.races.is_empty() && report.findings.is_empty() {
         return Ok(());
     }
-    writeln!(out, "deadheat: {}", closing(report))
+    writeln!(out, "deadheat: {}", closing(report))?;
+    for line in words::spread(&report.races) {
+        writeln!(out, "deadheat:   {line}")?;
+    }
+    Ok(())
 }
 
 /// What a race is on.

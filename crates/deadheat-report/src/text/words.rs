@@ -1,5 +1,8 @@
 //! The phrases of the text: what lies at an address, what an access does, what a stack is.
 
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
 use crate::group::{is_own, is_runtime, key_frame};
 use crate::model::{
     ASKED, Access, Finding, Frame, Grade, LOCK_ORDER, Location, Lock, LockMode, Operation, OrderHere, Race,
@@ -36,38 +39,68 @@ pub(crate) fn location(location: &Location, accesses: &[Access; 2]) -> String {
     };
     match location {
         Location::Global { symbol, part, .. } if !part.is_empty() => format!("`{symbol}{part}` ({size})"),
-        Location::Global { symbol, offset: 0, size: whole, .. }
-            if *whole == 0 || *whole == accesses[0].size =>
+        Location::Global { offset, size: whole, .. }
+            if *offset != 0 || *whole != 0 && *whole != accesses[0].size =>
         {
-            format!("`{symbol}` ({size})")
+            format!("{} ({size} at offset {offset} of {whole})", object(location, accesses))
         }
-        Location::Global { symbol, offset, size: whole, .. } => {
-            format!("`{symbol}` ({size} at offset {offset} of {whole})")
+        Location::Heap { size: whole, offset, .. } | Location::Mapping { size: whole, offset, .. } => {
+            format!("{} ({size} at offset {offset} of {whole})", object(location, accesses))
         }
-        Location::Heap { size: whole, offset, frames, .. } => {
-            format!("heap block{} ({size} at offset {offset} of {whole})", from(frames))
+        Location::Stack { thread, variable: Some(_), .. } => {
+            format!("{} on the stack of `{thread}` ({size})", object(location, accesses))
         }
-        Location::Mapping { size: whole, offset, frames, .. } => {
-            format!("mapping{} ({size} at offset {offset} of {whole})", from(frames))
+        Location::Descriptor { .. } | Location::Named { .. } => object(location, accesses),
+        Location::Global { .. } | Location::Stack { .. } | Location::Tls { .. } | Location::Unknown => {
+            format!("{} ({size})", object(location, accesses))
         }
+    }
+}
+
+/// The variable, block or the like that it is on, whichever part of it that is.
+pub(crate) fn object(location: &Location, accesses: &[Access; 2]) -> String {
+    match location {
+        Location::Global { symbol, .. } => format!("`{symbol}`"),
+        Location::Heap { frames, .. } => format!("heap block{}", from(frames)),
+        Location::Mapping { frames, .. } => format!("mapping{}", from(frames)),
         Location::Stack { thread, function, variable, file, line } => {
             let function = function.as_ref().map_or(String::new(), |name| format!(" in `{}`", short(name)));
-            let declared = place(file.as_deref(), *line);
             match variable {
                 Some(name) => {
-                    format!("local variable `{name}`{function}{declared} on the stack of `{thread}` ({size})")
+                    format!("local variable `{name}`{function}{}", place(file.as_deref(), *line))
                 }
-                None => format!("the stack of `{thread}`{function} ({size})"),
+                None => format!("the stack of `{thread}`{function}"),
             }
         }
-        Location::Tls { symbol: Some(symbol), thread } => {
-            format!("thread-local `{symbol}` of `{thread}` ({size})")
-        }
-        Location::Tls { symbol: None, thread } => format!("thread-local storage of `{thread}` ({size})"),
+        Location::Tls { symbol: Some(symbol), thread } => format!("thread-local `{symbol}` of `{thread}`"),
+        Location::Tls { symbol: None, thread } => format!("thread-local storage of `{thread}`"),
         Location::Descriptor { number, frames, .. } => format!("file descriptor {number}{}", from(frames)),
         Location::Named { name } => format!("`{name}`"),
-        Location::Unknown => format!("{} ({size})", accesses[0].address),
+        Location::Unknown => accesses[0].address.to_string(),
     }
+}
+
+/// How the races of a run spread over what they are on, those with the most first; nothing where they are few or all on something else.
+pub(crate) fn spread(races: &[Race]) -> Vec<String> {
+    const FEW: usize = 4;
+    const MOST: usize = 8;
+    let mut counts = BTreeMap::new();
+    for race in races {
+        *counts.entry(object(&race.location, &race.accesses)).or_insert(0) += 1;
+    }
+    let mut objects: Vec<(String, usize)> = counts.into_iter().collect();
+    if races.len() <= FEW || objects.len() == races.len() {
+        return Vec::new();
+    }
+    objects.sort_by_key(|(_, count)| Reverse(*count));
+    let shown = if objects.len() > MOST + 1 { MOST } else { objects.len() };
+    let (first, rest) = objects.split_at(shown);
+    let mut lines: Vec<_> = first.iter().map(|(name, count)| format!("{count} on {name}")).collect();
+    if !rest.is_empty() {
+        let count: usize = rest.iter().map(|(_, count)| count).sum();
+        lines.push(format!("{count} on {} others", rest.len()));
+    }
+    lines
 }
 
 /// Who allocated or opened what lies at an address, and where; nothing of what was always there.
