@@ -65,6 +65,21 @@ impl Addresses {
     }
 }
 
+/// A store that publishes nothing goes over the atomic at an address.
+fn silence(atomics: &mut FxHashMap<u64, Clock>, points: &FxHashMap<(u64, Point), Clock>, address: u64) {
+    if let Some(clock) = atomics.get_mut(&address) {
+        match points.get(&(address, Point::Annotation)) {
+            Some(announced) => clock.assign(announced),
+            None => clock.clear(),
+        }
+    }
+}
+
+/// Whether something in memory can be there, and not what a runtime numbers itself.
+const fn is_memory(address: u64) -> bool {
+    address >> 56 == 0
+}
+
 /// What a lock lets its next holders see.
 #[derive(Debug, Default)]
 pub struct Lock {
@@ -123,20 +138,37 @@ impl Objects {
         })
     }
 
-    /// The atomic at an address was overwritten by a store that publishes nothing.
-    pub fn silence_atomic(&mut self, address: u64) {
-        if let Some(clock) = self.atomics.get_mut(&address) {
-            clock.clear();
+    /// Whoever acquires the atomic or the lock at an address sees what was announced there, too.
+    pub fn announce(&mut self, address: u64, clock: &Clock) {
+        self.point(address, Point::Annotation).join(clock);
+        if is_memory(address) {
+            self.atomic_mut(address).join(clock);
+            if let Some(lock) = self.locks.get_mut(&address) {
+                lock.written.join(clock);
+            }
         }
+    }
+
+    /// What is seen by who acquires what was announced at an address: also what the atomic and the lock there show.
+    pub fn announced(&self, address: u64, clock: &mut Clock) {
+        let announced = self.points.get(&(address, Point::Annotation));
+        let of_memory = || {
+            [self.atomics.get(&address), self.locks.get(&address).map(|lock| &lock.written)]
+        };
+        let shown = if is_memory(address) { of_memory() } else { [None, None] };
+        announced.into_iter().chain(shown.into_iter().flatten()).for_each(|shown| clock.join(shown));
+    }
+
+    /// The atomic at an address was overwritten by a store that publishes nothing: it shows only what was announced there.
+    pub fn silence_atomic(&mut self, address: u64) {
+        silence(&mut self.atomics, &self.points, address);
     }
 
     /// The same for every atomic in a range.
     pub fn silence_atomics(&mut self, start: u64, end: u64) {
-        let Self { atomics, addresses, .. } = self;
+        let Self { atomics, points, addresses, .. } = self;
         for address in addresses.range(start, end) {
-            if let Some(clock) = atomics.get_mut(&address) {
-                clock.clear();
-            }
+            silence(atomics, points, address);
         }
     }
 

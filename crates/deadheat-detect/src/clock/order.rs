@@ -15,6 +15,9 @@
 //!   else, so no edge is drawn from it.
 //! - A plain store to an atomic's first byte ends its release sequence, as it writes a value
 //!   that nobody released.
+//! - What a program announces at an address (`__tsan_release`) is seen by who acquires an atomic
+//!   or a lock there, whatever is stored behind it but by a release; who acquires what was
+//!   announced (`__tsan_acquire`) sees what these show.
 //!
 //! Departure: an atomic is known by its first address. Where a program accesses one atomic in
 //! several sizes (which the standards do not speak of), accesses that start at the same address
@@ -96,6 +99,7 @@ impl Order {
     pub fn signal(&mut self, row: usize, object: u64, kind: SyncKind) {
         let clock = &self.threads.row(row).clock;
         match Point::of(kind) {
+            Some(Point::Annotation) => self.objects.announce(object, clock),
             Some(family) => self.objects.point(object, family).join(clock),
             None => {
                 if !self.objects.condition(object).signal(clock) {
@@ -120,6 +124,7 @@ impl Order {
         }
         let thread = self.threads.row_mut(row);
         match Point::of(kind) {
+            Some(Point::Annotation) if woken => self.objects.announced(object, &mut thread.clock),
             Some(family) if woken => thread.clock.join(self.objects.point(object, family)),
             Some(_) => {}
             None => {
@@ -183,10 +188,13 @@ impl Order {
             if !published.is_empty() {
                 self.objects.atomic_mut(access.address).join(published);
             }
-        } else if published.is_empty() {
-            self.objects.silence_atomic(access.address);
-        } else {
+        } else if order.releases() {
             self.objects.atomic_mut(access.address).assign(published);
+        } else {
+            self.objects.silence_atomic(access.address);
+            if !published.is_empty() {
+                self.objects.atomic_mut(access.address).join(published);
+            }
         }
         if order.releases() {
             self.threads.publish(row);

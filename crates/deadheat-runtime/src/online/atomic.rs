@@ -144,7 +144,7 @@ unsafe fn enter_cell(thread: *mut Thread, what: &Operation, cell: &Cell) {
 #[inline(always)]
 fn show(what: &Operation, object: Option<&Object>, held: &Held<'_>) {
     let shown = match object {
-        Some(object) => Shown { by: object.shown_by(), object: &raw const *object as u64 },
+        Some(object) => object.shown(),
         None => Shown { by: Shown::NOTHING, object: 0 },
     };
     held.show(what.address as u64, shown);

@@ -72,17 +72,25 @@ impl Object {
         [address, address + size_of::<Object>()]
     }
 
-    /// Something else is to be shown, too: puts who published last among what is shown.
-    pub(crate) fn settle(&mut self) {
-        let (slot, clock) = core::mem::take(&mut self.by);
+    /// What another clock knows is to be shown, too.
+    pub(crate) fn show_too(&mut self, clock: &Clock) {
+        // Who published last goes among what is shown.
+        let (slot, last) = core::mem::take(&mut self.by);
         if slot != 0 {
-            self.written.set(slot, clock);
+            self.written.set(slot, last);
         }
+        self.written.join(clock);
+    }
+
+    /// What is to be noted of it in its stripe.
+    #[inline(always)]
+    pub(crate) fn shown(&self) -> Shown {
+        Shown { by: self.shown_by(), object: &raw const *self as u64 }
     }
 
     /// The access that whoever knows all that is shown knows; [`Shown::NOTHING`] if nothing is, and one that nobody knows if that cannot be said.
     #[inline(always)]
-    pub(crate) fn shown_by(&self) -> u64 {
+    fn shown_by(&self) -> u64 {
         let (slot, clock) = self.by;
         if self.written.is_empty() {
             Shown::NOTHING

@@ -16,6 +16,7 @@ use super::set::Seen;
 use super::slots;
 use super::word;
 use crate::hot::atomic;
+use crate::hot::stripe::Held;
 
 /// The family of a kind; `None` for condition variables and for what is no object, which work otherwise.
 const fn family(kind: SyncKind) -> Option<Family> {
@@ -174,13 +175,16 @@ impl Eye {
 
     /// The thread wakes waiters or publishes what it did.
     pub(super) fn signal(&mut self, owner: (u32, bool), address: u64, kind: SyncKind) {
-        let Some(_held) = atomic::hold(address as usize, owner) else { return };
+        let Some(held) = atomic::hold(address as usize, owner) else { return };
         self.tell();
         // SAFETY: the stripe is held; a waiter's clock lives as long as it waits.
         unsafe {
             match family(kind) {
                 Some(family) => {
                     object::get(address, family).written.join(&self.clock);
+                    if family == Family::Annotation && is_memory(address) {
+                        self.announce(address, &held);
+                    }
                 }
                 None => {
                     let Some(object) = object::find(address, Family::Condition) else { return };
@@ -194,6 +198,23 @@ impl Eye {
             }
         }
         self.begin_moment();
+    }
+
+    /// Whoever acquires the atomic or the lock at an address sees what the thread announced there, too.
+    ///
+    /// # Safety
+    /// The stripe is held.
+    unsafe fn announce(&self, address: u64, held: &Held<'_>) {
+        // SAFETY: passed on.
+        unsafe {
+            let object = object::get(address, Family::Atomic);
+            object.show_too(&self.clock);
+            held.wrote();
+            held.show(address, object.shown());
+            if let Some(lock) = object::find(address, Family::Lock) {
+                lock.show_too(&self.clock);
+            }
+        }
     }
 
     /// The thread begins to wait.
@@ -221,6 +242,13 @@ impl Eye {
                 Some(family) if woken => {
                     if let Some(object) = object::find(address, family) {
                         self.learn(&object.written);
+                    }
+                    if family == Family::Annotation && is_memory(address) {
+                        for family in [Family::Atomic, Family::Lock] {
+                            if let Some(object) = object::find(address, family) {
+                                self.learn_from(object);
+                            }
+                        }
                     }
                 }
                 Some(_) => {}
@@ -349,31 +377,38 @@ impl Eye {
         // SAFETY: the stripe is held.
         let object = unsafe { object::get(address, Family::Atomic) };
         if !order.releases() {
-            object.settle();
-            if continues {
-                object.written.join(&self.released);
-            } else {
-                object.written.assign(&self.released);
+            if !continues {
+                silence(address);
             }
+            object.show_too(&self.released);
         } else if !continues || order.acquires() || self.knows(object) {
             // What the object shows is known to this thread: all that it knows is all that is to be shown.
             self.publish_to(object);
         } else {
             self.tell();
-            object.settle();
-            object.written.join(&self.clock);
+            object.show_too(&self.clock);
             self.begin_moment();
         }
     }
 }
 
-/// A store that publishes nothing ends what the atomic at an address showed. Its stripe is held.
+/// A store that publishes nothing ends what the atomic at an address showed, but for what was announced there. Its stripe is held.
 pub(super) fn silence(address: u64) {
     // SAFETY: the stripe is held.
-    if let Some(object) = unsafe { object::find(address, Family::Atomic) } {
-        object.written.clear();
-        object.by = (0, 0);
+    unsafe {
+        if let Some(object) = object::find(address, Family::Atomic) {
+            object.by = (0, 0);
+            match object::find(address, Family::Annotation) {
+                Some(announced) => object.written.assign(&announced.written),
+                None => object.written.clear(),
+            }
+        }
     }
+}
+
+/// Whether something in memory can be there, and not what the runtime numbers itself.
+const fn is_memory(address: u64) -> bool {
+    address >> 56 == 0
 }
 
 /// Under which address an ended thread is kept.
