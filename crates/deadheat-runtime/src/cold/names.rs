@@ -19,11 +19,13 @@ struct Entry {
     id: u32,
     /// Somebody has to join it.
     joinable: bool,
+    /// Nobody can join it.
+    detached: bool,
     /// Its last function has returned.
     ended: bool,
 }
 
-const NONE: Entry = Entry { key: 0, id: 0, joinable: false, ended: false };
+const NONE: Entry = Entry { key: 0, id: 0, joinable: false, detached: false, ended: false };
 
 /// Concurrent threads that can be told apart; the kernel's default limit is half of it.
 const ENTRIES: usize = 1 << 16;
@@ -55,12 +57,14 @@ impl Names {
         self.remove(coming(id), id);
     }
 
-    /// It was created, and has this name unless it has ended since then; `joinable`: somebody has to join it.
-    pub(crate) fn created(&mut self, id: u32, name: Pthread, joinable: bool) {
+    /// It was created, and has this name unless it has ended since then; `joinable`: somebody has to join it. Gives whether nobody has to
+    /// and its last function has returned already.
+    pub(crate) fn created(&mut self, id: u32, name: Pthread, joinable: bool) -> bool {
         if self.find(coming(id)).is_some() {
             self.put(Entry { key: name, id, ..NONE });
         }
-        self.note(name, id, |entry| entry.joinable = joinable);
+        let entry = self.note(name, id, |entry| (entry.joinable, entry.detached) = (joinable, !joinable));
+        entry.is_some_and(|entry| entry.detached && entry.ended)
     }
 
     /// The calling thread begins, and has this name.
@@ -71,16 +75,16 @@ impl Names {
         }
     }
 
-    /// The last function of a thread has returned.
-    pub(crate) fn ended(&mut self, id: u32, name: Pthread) {
-        self.note(name, id, |entry| entry.ended = true);
+    /// The last function of a thread has returned. Gives whether nobody can join it.
+    pub(crate) fn ended(&mut self, id: u32, name: Pthread) -> bool {
+        self.note(name, id, |entry| entry.ended = true).is_some_and(|entry| entry.detached)
     }
 
-    /// Nobody has to join the thread of this name any more.
-    pub(crate) fn detached(&mut self, name: Pthread) {
-        if let Some(id) = self.id_of(name) {
-            self.note(name, id, |entry| entry.joinable = false);
-        }
+    /// Nobody has to join the thread of this name any more. Gives its number if its last function has returned already.
+    pub(crate) fn detached(&mut self, name: Pthread) -> Option<u32> {
+        let id = self.id_of(name)?;
+        let entry = self.note(name, id, |entry| (entry.joinable, entry.detached) = (false, true))?;
+        entry.ended.then_some(id)
     }
 
     /// A thread was joined.
@@ -139,13 +143,12 @@ impl Names {
         }
     }
 
-    fn note(&mut self, key: usize, id: u32, change: impl FnOnce(&mut Entry)) {
-        let Some(at) = self.find(key) else { return };
-        if let Some(entries) = self.entries_mut()
-            && entries[at].id == id
-        {
-            change(&mut entries[at]);
-        }
+    /// Changes a thread's entry, if it is there, and gives what it is then.
+    fn note(&mut self, key: usize, id: u32, change: impl FnOnce(&mut Entry)) -> Option<Entry> {
+        let at = self.find(key)?;
+        let entry = self.entries_mut()?.get_mut(at).filter(|entry| entry.id == id)?;
+        change(entry);
+        Some(*entry)
     }
 
     /// Takes an entry out, unless it is another thread's. Those behind it that would have been in its place move up.

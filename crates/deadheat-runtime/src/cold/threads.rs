@@ -256,7 +256,9 @@ impl Child {
 
     /// The thread was created; `joinable` says whether somebody has to join it.
     pub(crate) fn created(self, id: u32, pthread: c::Pthread, joinable: bool) {
-        names(|names| names.created(id, pthread, joinable));
+        if names(|names| names.created(id, pthread, joinable)) {
+            online::nobody_joins(id);
+        }
     }
 
     /// The child's number.
@@ -341,7 +343,7 @@ unsafe extern "C" fn destroyed(value: *mut c_void) {
             let kind = SyncKind::Annotation;
             log::event_of(thread, 0, &Op::Signal { object: owner_death(), kind });
         }
-        names(|names| names.ended((*thread).id, c::pthread_self()));
+        (*thread).eye.unjoined = names(|names| names.ended((*thread).id, c::pthread_self()));
         tell_ignored(thread);
         (*thread).freed.leave();
         log::event_of(thread, 0, &Op::End);
@@ -393,6 +395,7 @@ pub(crate) unsafe fn destroy_fiber(fiber: *mut Thread) {
     }
     // SAFETY: the caller's promise.
     unsafe {
+        (*fiber).eye.unjoined = true;
         log::event_of(fiber, 0, &Op::End);
         recycle(fiber);
     }
@@ -479,7 +482,9 @@ pub(crate) fn id_of(pthread: c::Pthread) -> Option<u32> {
 
 /// Nobody has to join the thread any more.
 pub(crate) fn detached(pthread: c::Pthread) {
-    names(|names| names.detached(pthread));
+    if let Some(id) = names(|names| names.detached(pthread)) {
+        online::nobody_joins(id);
+    }
 }
 
 /// Tells the threads that have ended and that somebody should have joined or detached.

@@ -46,6 +46,8 @@ pub(crate) struct Eye {
     pub(super) held: List<HeldLock>,
     /// How often each of them was taken, and where: a node of the tree of calls.
     pub(super) taken: List<Taken>,
+    /// Nobody can join the thread, which is about to end.
+    pub(crate) unjoined: bool,
     /// How often the thread created or joined another.
     pub(super) relations: u32,
     /// The thread-local storage of the executable: first byte and size.
@@ -328,6 +330,6 @@ impl Eye {
         self.released.drop_all();
         self.held.drop_all();
         self.taken.drop_all();
-        (self.slot, self.history) = (0, null_mut());
+        (self.slot, self.history, self.unjoined) = (0, null_mut(), false);
     }
 }

@@ -147,6 +147,14 @@ const fn beside(second: u64) -> u64 {
     second >> COUNT_SHIFT & Kept::MOST as u64
 }
 
+/// Where an access was.
+pub(crate) struct Place {
+    pub(crate) access: Access,
+    pub(crate) pc: u64,
+    /// The call that it was made in: a node of the tree.
+    pub(crate) node: u32,
+}
+
 /// What was found of an access.
 pub(crate) struct Site {
     pub(crate) access: Access,
@@ -183,12 +191,8 @@ fn access(first: u64, size: u64) -> Access {
 }
 
 /// How a look for an access went.
-#[allow(
-    clippy::large_enum_variant,
-    reason = "there is no heap to put the large one on, and it is seldom made"
-)]
-enum Found {
-    Site(Site),
+enum Found<T> {
+    Site(T),
     /// Its moment is not remembered any more, or was without it.
     Forgotten,
     /// Its moment is the last one of the history, which does not have it yet.
@@ -371,9 +375,19 @@ impl History {
     /// An access is noted right after the shadow shows it, the first one of a moment together with that, so what is not there yet is waited for, also where its thread
     /// has no processor meanwhile. What never comes, as what a handler does that interrupted a hook, is waited for once.
     pub(crate) fn find(&self, wanted: &Wanted) -> Option<Site> {
+        self.find_as(wanted, |at, place| self.site(at, place))
+    }
+
+    /// As [`Self::find`], but for the locks.
+    pub(crate) fn find_place(&self, wanted: &Wanted) -> Option<Place> {
+        self.find_as(wanted, |_, place| place)
+    }
+
+    /// As [`Self::find`]. `make`: what is to be had of the place of an access, and of the record that tells of its calls and locks.
+    fn find_as<T>(&self, wanted: &Wanted, make: impl Fn(u64, Place) -> T) -> Option<T> {
         const FEW: u32 = 10;
         for attempt in 0.. {
-            match self.find_now(wanted) {
+            match self.find_now(wanted, &make) {
                 Found::Site(site) => return Some(site),
                 Found::Forgotten => break,
                 // Mostly it was in the part that is gone.
@@ -412,10 +426,10 @@ impl History {
         true
     }
 
-    fn find_now(&self, wanted: &Wanted) -> Found {
+    fn find_now<T>(&self, wanted: &Wanted, make: impl Fn(u64, Place) -> T) -> Found<T> {
         let count = self.count.load(Ordering::Acquire);
         let begin = self.begin(wanted.clock).load(Ordering::Relaxed) & !CUT;
-        let found = self.find_from(begin, count, wanted);
+        let found = self.find_from(begin, count, wanted, make);
         fence(Ordering::Acquire);
         // What was written meanwhile went over the oldest records.
         let gone = self.count.load(Ordering::Relaxed) > begin + self.mask - AT_ONCE;
@@ -433,7 +447,13 @@ impl History {
         last.map_or(count == 0, |head| head & CLOCK < clock)
     }
 
-    fn find_from(&self, begin: u64, count: u64, wanted: &Wanted) -> Found {
+    fn find_from<T>(
+        &self,
+        begin: u64,
+        count: u64,
+        wanted: &Wanted,
+        make: impl Fn(u64, Place) -> T,
+    ) -> Found<T> {
         if begin >= count || count - begin > self.mask {
             return Found::Forgotten;
         }
@@ -443,7 +463,8 @@ impl History {
             let (head, tail) = self.get(at);
             if head & ACCESS != 0 {
                 if let Some(access) = self.fits(at, count, wanted) {
-                    return Found::Site(self.site(context, access, tail & ADDRESS));
+                    let node = self.get(context).1 as u32;
+                    return Found::Site(make(context, Place { access, pc: tail & ADDRESS, node }));
                 }
             } else if head & SIZE == 0 && head & CONTEXT != 0 {
                 if head & CLOCK != wanted.clock {
@@ -477,8 +498,8 @@ impl History {
         fits.then_some(found)
     }
 
-    fn site(&self, context: u64, access: Access, pc: u64) -> Site {
-        let (head, node) = self.get(context);
+    fn site(&self, context: u64, Place { access, pc, node }: Place) -> Site {
+        let head = self.get(context).0;
         let mut locks = [HeldLock { lock: 0, mode: LockMode::Write }; MOST_TOLD];
         let lock_count = MOST_TOLD.min((head >> COUNT_SHIFT) as usize & MOST_LOCKS);
         for (at, held) in locks.iter_mut().enumerate().take(lock_count) {
@@ -486,6 +507,6 @@ impl History {
             let mode = if lock >> COUNT_SHIFT & 1 == 0 { LockMode::Write } else { LockMode::Read };
             *held = HeldLock { lock: lock & ADDRESS, mode };
         }
-        Site { access, pc, node: node as u32, locks, lock_count }
+        Site { access, pc, node, locks, lock_count }
     }
 }

@@ -506,6 +506,14 @@ pub(crate) unsafe fn become_current(thread: *mut Thread) {
     sys::machine::set_moment_word(unsafe { (*thread).eye.mine });
 }
 
+/// Nobody joins the thread with this number, which has ended or is about to.
+pub(crate) fn nobody_joins(id: u32) {
+    if let Some(thread) = crate::hot::thread::current().filter(|_| on()) {
+        // SAFETY: the calling thread's own state.
+        order::forget_end((unsafe { (*thread).id }, true), id);
+    }
+}
+
 /// The thread has ended.
 unsafe fn end(thread: *mut Thread, owner: (u32, bool)) {
     // SAFETY: the calling thread's own state; what it had at hand is another's from here on.

@@ -146,7 +146,9 @@ impl Eye {
     pub(super) fn publish_end(&mut self, owner: (u32, bool), id: u32) -> u64 {
         let last = self.tell();
         let address = thread_address(id);
-        if let Some(_held) = atomic::hold(address as usize, owner) {
+        if !self.unjoined
+            && let Some(_held) = atomic::hold(address as usize, owner)
+        {
             // SAFETY: the stripe is held.
             unsafe { object::get(address, Family::Thread) }.written.assign(&self.clock);
         }
@@ -403,6 +405,15 @@ pub(super) fn silence(address: u64) {
                 None => object.written.clear(),
             }
         }
+    }
+}
+
+/// Nobody joins the thread with this number, which has ended.
+pub(super) fn forget_end(owner: (u32, bool), id: u32) {
+    let address = thread_address(id);
+    if let Some(_held) = atomic::hold(address as usize, owner) {
+        // SAFETY: the stripe is held.
+        unsafe { object::remove(address, |family| family == Family::Thread) };
     }
 }
 

@@ -1,10 +1,10 @@
 //! Races are written down as they are found: into blocks of the trace's file.
 //!
-//! Invariant: a pair of places in its calls is written once; further meetings are counted in its record.
+//! Invariant: a pair of places in its calls is written once; further meetings are counted in its record, without the lock.
 
 use core::cell::UnsafeCell;
 use core::ptr::null_mut;
-use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 use deadheat_core::access::Access;
 use deadheat_core::event::BlockKind;
@@ -13,7 +13,7 @@ use deadheat_core::wire::{block as wire_block, flag, race};
 
 use super::eye::{Eye, STEP, is_birth};
 use super::freed::{self, Met};
-use super::history::{Site, Wanted};
+use super::history::{Place, Site, Wanted};
 use super::list::List;
 use super::shadow::{self, Noted};
 use super::word::{self, GRANULE};
@@ -33,8 +33,21 @@ pub(super) const MOST_LOCKS: usize = 64;
 const MOST_WORDS: usize = 16 + (3 + 2 * MOST_LOCKS) * (MOST_CALLS + 16);
 /// Size of a block of records.
 const BLOCK: usize = 64 << 10;
-/// Pairs that are told apart.
-const PAIRS: usize = 1 << 15;
+/// Pairs that are told apart, at most [`MOST_PAIRS`], so that a search in the table is short.
+const PAIRS: usize = 1 << 16;
+const MOST_PAIRS: u32 = 3 << 14;
+
+/// A pair's key, stored last; 0: none. And where the count of its record is; null if there was no space for that.
+#[repr(C)]
+struct Pair {
+    key: AtomicU64,
+    times: AtomicPtr<u64>,
+}
+
+/// The table of the pairs that were found so far.
+static TABLE: AtomicPtr<[Pair; PAIRS]> = AtomicPtr::new(null_mut());
+/// Whether there are bytes on which races are not told.
+static BENIGN: AtomicBool = AtomicBool::new(false);
 
 /// The process's races so far.
 struct Report {
@@ -48,8 +61,8 @@ struct Inner {
     used: usize,
     size: usize,
     sequence: u32,
-    /// By pair: what it is, and where its count is.
-    pairs: *mut [(u64, *mut u64); PAIRS],
+    /// How many pairs the table has.
+    pairs: u32,
     /// Where a record is put together.
     words: *mut [u64; MOST_WORDS],
     len: usize,
@@ -66,7 +79,7 @@ static REPORT: Report = Report {
         used: 0,
         size: 0,
         sequence: 0,
-        pairs: null_mut(),
+        pairs: 0,
         words: null_mut(),
         len: 0,
         benign: List::new(),
@@ -87,6 +100,7 @@ pub(super) fn counted() {
     byhand::halt();
 }
 
+/// Runs `body` under the lock, which no handler asks for meanwhile.
 fn with<R>(body: impl FnOnce(&mut Inner) -> R) -> R {
     let _quiet = sys::Quiet::new();
     // SAFETY: under the lock.
@@ -99,13 +113,14 @@ pub(crate) fn begin() {
     block::flags(block::header_page()).fetch_or(flag::DETECTED | recorded, Ordering::Relaxed);
     RECORDS.store(0, Ordering::Relaxed);
     with(|inner| {
-        (inner.block, inner.used, inner.size, inner.sequence) = (null_mut(), 0, 0, 0);
-        if inner.pairs.is_null() {
-            inner.pairs = super::pool::map(size_of::<[(u64, *mut u64); PAIRS]>()).cast();
+        (inner.block, inner.used, inner.size, inner.sequence, inner.pairs) = (null_mut(), 0, 0, 0, 0);
+        let table = TABLE.load(Ordering::Relaxed);
+        if table.is_null() {
             inner.words = super::pool::map(size_of::<[u64; MOST_WORDS]>()).cast();
+            TABLE.store(super::pool::map(size_of::<[Pair; PAIRS]>()).cast(), Ordering::Release);
         } else {
             // SAFETY: the table is the runtime's own.
-            unsafe { sys::forget_pages(inner.pairs.cast(), size_of::<[(u64, *mut u64); PAIRS]>()) };
+            unsafe { sys::forget_pages(table.cast(), size_of::<[Pair; PAIRS]>()) };
         }
     });
 }
@@ -121,6 +136,7 @@ pub(crate) fn accessed() {
 /// Races on these bytes are not told.
 pub(crate) fn benign(start: u64, end: u64) {
     with(|inner| inner.benign.push((start, end)));
+    BENIGN.store(true, Ordering::Release);
 }
 
 /// One side of a race.
@@ -161,10 +177,6 @@ pub(crate) unsafe fn found(thread: *mut Thread, mine: Mine<'_>, other: u64) {
     }
     let start = mine.granule + u64::from(common.trailing_zeros());
     let end = mine.granule + GRANULE as u64 - u64::from((common as u8).leading_zeros());
-    // A handler that finds a race, too, would wait for a lock that this thread holds.
-    let quiet = sys::Quiet::new();
-    // SAFETY: the caller's promise.
-    let later = unsafe { side(thread, &mine) };
     let history = slots::history(word::slot(other));
     if history.is_null() {
         return;
@@ -172,6 +184,21 @@ pub(crate) unsafe fn found(thread: *mut Thread, mine: Mine<'_>, other: u64) {
     // SAFETY: histories stay mapped.
     let history = unsafe { &*history };
     let clock = word::clock(other);
+    let (writes, atomic) = (other & word::WRITE != 0, other & word::ATOMIC != 0);
+    let wanted = Wanted { clock, writes, atomic, start, end };
+    if !is_birth(other)
+        && let Some(Place { access, pc, node }) = history.find_place(&wanted)
+    {
+        // SAFETY: the caller's promise.
+        let own = way(mine.access, mine.pc, unsafe { Eye::node(thread) });
+        if count(key(race::RACE, way(&access, pc, node), own)) {
+            return;
+        }
+    }
+    // A handler that finds a race, too, would wait for a lock that this thread holds.
+    let quiet = sys::Quiet::new();
+    // SAFETY: the caller's promise.
+    let later = unsafe { side(thread, &mine) };
     if is_birth(other) {
         if let Some(earlier) = birth(start, clock) {
             let written = with(|inner| inner.race(race::RACE, [&earlier, &later], start));
@@ -181,8 +208,7 @@ pub(crate) unsafe fn found(thread: *mut Thread, mine: Mine<'_>, other: u64) {
         }
         return;
     }
-    let (writes, atomic) = (other & word::WRITE != 0, other & word::ATOMIC != 0);
-    let site = history.find(&Wanted { clock, writes, atomic, start, end });
+    let site = history.find(&wanted);
     let Some(owner) = history.owner(clock) else { return };
     let mut earlier = Side {
         thread: owner,
@@ -297,32 +323,22 @@ fn of_word(word: u64, start: u64, end: u64) -> Access {
 impl Inner {
     /// Writes a race, or what else is told of two accesses, down, or counts it. Gives the record, if it is a new one.
     fn race(&mut self, kind: u64, sides: [&Side<'_>; 2], address: u64) -> Option<*const u64> {
-        if self.pairs.is_null() || self.benign.iter().any(|range| (range.0..range.1).contains(&address)) {
+        if self.benign.iter().any(|range| (range.0..range.1).contains(&address)) {
             return None;
         }
-        let pair = key(kind, sides);
-        // SAFETY: the table is mapped; a count lies in a block that stays mapped.
-        unsafe {
-            let mut at = pair as usize % PAIRS;
-            for _ in 0..PAIRS {
-                let row = &mut (*self.pairs)[at];
-                if row.0 == pair {
-                    if !row.1.is_null() {
-                        let times = AtomicU64::from_ptr(row.1);
-                        times.store(times.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
-                    }
-                    return None;
-                }
-                if row.0 == 0 {
-                    self.put_together(kind, sides, address);
-                    *row = (pair, self.write());
-                    let count = row.1.cast_const();
-                    return (!count.is_null()).then(|| count.sub(race::TIMES));
-                }
-                at = (at + 1) % PAIRS;
-            }
+        let ways = sides.map(|side| way(&side.access, side.pc, side.node));
+        let pair = key(kind, ways[0], ways[1]);
+        let Err(free) = find(pair)? else { return None };
+        if self.pairs == MOST_PAIRS {
+            return None;
         }
-        None
+        self.pairs += 1;
+        self.put_together(kind, sides, address);
+        let count = self.write();
+        free.times.store(count, Ordering::Relaxed);
+        free.key.store(pair, Ordering::Release);
+        // SAFETY: a count lies within its record.
+        (!count.is_null()).then(|| unsafe { count.cast_const().sub(race::TIMES) })
     }
 
     fn push(&mut self, word: u64) {
@@ -433,14 +449,39 @@ impl Inner {
     }
 }
 
-/// What tells two pairs apart: never 0.
-fn key(kind: u64, [earlier, later]: [&Side<'_>; 2]) -> u64 {
-    let of = |side: &Side<'_>| {
-        let kind = side.access.mode as u64 | u64::from(side.access.atomic.is_some()) << 2;
-        let way = side.pc ^ u64::from(side.node) << 36 ^ kind << 60;
-        way.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29).wrapping_mul(0xbf58_476d_1ce4_e5b9)
-    };
-    (of(earlier) ^ of(later).rotate_left(1) ^ (kind - race::RACE)).max(1)
+/// Counts one more meeting of a pair, if it was written down.
+fn count(pair: u64) -> bool {
+    !BENIGN.load(Ordering::Acquire) && matches!(find(pair), Some(Ok(())))
+}
+
+/// Counts one more meeting of a pair that is in the table, or gives the place where it would be; `None` if there is no table.
+fn find(pair: u64) -> Option<Result<(), &'static Pair>> {
+    // SAFETY: null, or a table that stays mapped; zeros are a pair. A count lies in a block that stays mapped.
+    unsafe {
+        let table = TABLE.load(Ordering::Acquire).as_ref()?;
+        let from = pair as usize % PAIRS;
+        let row = table[from..].iter().chain(table).find(|row| [0, pair].contains(&row.key.load(Ordering::Acquire)))?;
+        if row.key.load(Ordering::Acquire) != pair {
+            return Some(Err(row));
+        }
+        let times = row.times.load(Ordering::Relaxed);
+        if !times.is_null() {
+            AtomicU64::from_ptr(times).fetch_add(1, Ordering::Relaxed);
+        }
+        Some(Ok(()))
+    }
+}
+
+/// What tells two pairs apart, of what tells their sides apart: never 0.
+fn key(kind: u64, earlier: u64, later: u64) -> u64 {
+    (earlier ^ later.rotate_left(1) ^ (kind - race::RACE)).max(1)
+}
+
+/// What tells two sides apart.
+fn way(access: &Access, pc: u64, node: u32) -> u64 {
+    let kind = access.mode as u64 | u64::from(access.atomic.is_some()) << 2;
+    let way = pc ^ u64::from(node) << 36 ^ kind << 60;
+    way.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29).wrapping_mul(0xbf58_476d_1ce4_e5b9)
 }
 
 /// The block that holds an address: a thread's storage or stack, a heap block or a mapping.

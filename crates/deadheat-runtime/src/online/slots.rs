@@ -2,7 +2,8 @@
 //!
 //! Invariant: as offline, two accesses with the same slot were made by one thread, or by two of which the one had
 //! ended and was known whole to whoever created the other. So a slot's accesses are ordered and its clock never goes
-//! back, and ten thousand threads that follow each other need few slots.
+//! back, and ten thousand threads that follow each other need few slots. Of threads that ended without anybody who learned of their last
+//! moment, as detached ones do, the last [`MOST_RETIRED`] keep theirs; then the oldest slot goes to a new thread as if it knew it.
 
 use core::cell::UnsafeCell;
 use core::ptr::null_mut;
@@ -21,6 +22,9 @@ use crate::sys;
 
 /// How many retired slots a new thread looks at for one that it can go on with.
 const LOOKED_AT: usize = 256;
+/// How many are retired before the oldest is used again by a thread that does not know what was done in it. Races of what was done there with
+/// that thread, and with those who learn of it, are not told any more.
+const MOST_RETIRED: usize = 1024;
 
 struct Slots {
     lock: Lock,
@@ -28,13 +32,15 @@ struct Slots {
 }
 
 struct Inner {
-    /// Slots whose threads ended, and their last clocks.
+    /// Slots whose threads ended, and their last clocks: the oldest first.
     retired: List<(u32, u64)>,
     /// How many slots there are; they are counted from 1.
     count: u32,
+    /// By slot, the least clock of it that a thread knows: a place to find it.
+    least: List<u64>,
     /// How many of them have a thread.
     running: u32,
-    /// Whether a slot was given up for good: nobody is asked whether he knows its last clock.
+    /// Whether the last clock of a thread that ended is not kept any more: nobody can be asked whether he knows it.
     lost: bool,
 }
 
@@ -43,7 +49,7 @@ unsafe impl Sync for Slots {}
 
 static SLOTS: Slots = Slots {
     lock: Lock::new(),
-    inner: UnsafeCell::new(Inner { retired: List::new(), count: 0, running: 0, lost: false }),
+    inner: UnsafeCell::new(Inner { retired: List::new(), least: List::new(), count: 0, running: 0, lost: false }),
 };
 
 /// Runs `body` under the lock. No handler interrupts it: one that asks for the lock, too, as its first access may, would wait
@@ -102,7 +108,12 @@ impl Inner {
             last <= known.get(slot)
         });
         if let Some(at) = reusable {
-            let (slot, last) = inner.retired.swap_remove(at);
+            let (slot, last) = inner.retired.remove(at);
+            return (slot, last + 2);
+        }
+        if inner.retired.len() >= MOST_RETIRED || inner.count == LAST_SLOT && !inner.retired.is_empty() {
+            let (slot, last) = inner.retired.remove(0);
+            inner.lost = true;
             return (slot, last + 2);
         }
         if inner.count == LAST_SLOT {
@@ -157,20 +168,25 @@ pub(crate) fn all_know(word: u64) -> bool {
 pub(crate) fn find_known() {
     locked(|| {
         // SAFETY: under the lock.
-        let count = unsafe { (*SLOTS.inner.get()).count } as usize;
-        let running = || {
-            ROWS[1..=count].iter().filter_map(|row| {
-                let thread = row.thread.load(Ordering::Acquire);
-                (!thread.is_null()).then_some(thread)
-            })
-        };
-        for (slot, known) in KNOWN.iter().enumerate().take(count + 1).skip(1) {
+        let Inner { count, least, .. } = unsafe { &mut *SLOTS.inner.get() };
+        let slots = *count as usize + 1;
+        least.clear();
+        for row in &ROWS[1..slots] {
+            let thread = row.thread.load(Ordering::Acquire);
+            if thread.is_null() {
+                continue;
+            }
             // SAFETY: the memory of a `Thread` stays mapped; a running thread's clock only grows, and changes its place
             // under this lock alone.
-            let least = running().map(|thread| unsafe { (*thread).eye.clock.get(slot as u32) }).min();
-            if let Some(least) = least {
-                known.fetch_max(least, Ordering::Relaxed);
+            let known = |slot: usize| unsafe { (*thread).eye.clock.get(slot as u32) };
+            if least.is_empty() {
+                (0..slots).for_each(|slot| least.push(known(slot)));
+            } else {
+                least.iter_mut().enumerate().for_each(|(slot, least)| *least = known(slot).min(*least));
             }
+        }
+        for (known, &least) in KNOWN.iter().zip(least.iter()).skip(1) {
+            known.fetch_max(least, Ordering::Relaxed);
         }
     });
 }
