@@ -102,6 +102,40 @@ fn threads_that_have_ended_take_little() {
     }
 }
 
+/// Nor do threads that nobody joins, however many there were: clocks have no place for each of them, and what a late one does is told.
+#[test]
+fn threads_that_nobody_joined_take_little() {
+    let folder = built_of("detached.c", "detached");
+    for count in [10, 70_000] {
+        let found = run(&folder, "", "", count, "");
+        assert_eq!(found.status.code(), Some(66), "{}", said(&found));
+        assert!(said(&found).contains("`shared`") && said(&found).contains("1 race "), "{}", said(&found));
+        assert!(peak(&found) < 80, "{}", said(&found));
+    }
+}
+
+/// An allocator that stands in for the C library's is not used by the runtime, nor looked at while that works, and no block of the one comes to
+/// the other.
+#[test]
+fn an_allocator_of_the_program_s_own_stays_out_of_the_way() {
+    let folder = built_of("allocates.c", "allocator");
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus");
+    let (library, program) = (corpus.join("allocator.c"), corpus.join("allocates.c"));
+    let plain = ["-O1", "-g", "-fPIC", "-shared", "-fno-builtin", "-o", "liballocator.so"];
+    let linked =
+        ["-pthread", "-o", "program", "-L.", "-Wl,-rpath,$ORIGIN", "-Wl,--no-as-needed", "-lallocator"];
+    for ours in [true, false] {
+        let mut compiler = if ours { deadheat() } else { Command::new("cc") };
+        ok(compiler.args(ours.then_some("cc")).args(plain).arg(&library), &folder);
+        for position in ["-pie", "-no-pie"] {
+            ok(deadheat().args(["cc", "-g", position]).arg(&program).args(linked), &folder);
+            let silent = run(&folder, "", "", 0, "");
+            assert_eq!(silent.status.code(), Some(0), "{}", said(&silent));
+            assert!(said(&silent).contains("done") && !said(&silent).contains("race"), "{}", said(&silent));
+        }
+    }
+}
+
 /// The limits of address space, in megabytes, that are tried: from what a program without deadheat needs to what is plenty.
 const SPACES: [u32; 7] = [128, 192, 320, 512, 768, 1280, 8192];
 

@@ -152,9 +152,7 @@ impl Objects {
     /// What is seen by who acquires what was announced at an address: also what the atomic and the lock there show.
     pub fn announced(&self, address: u64, clock: &mut Clock) {
         let announced = self.points.get(&(address, Point::Annotation));
-        let of_memory = || {
-            [self.atomics.get(&address), self.locks.get(&address).map(|lock| &lock.written)]
-        };
+        let of_memory = || [self.atomics.get(&address), self.locks.get(&address).map(|lock| &lock.written)];
         let shown = if is_memory(address) { of_memory() } else { [None, None] };
         announced.into_iter().chain(shown.into_iter().flatten()).for_each(|shown| clock.join(shown));
     }

@@ -33,6 +33,8 @@ pub struct Thread {
     pub fences: Fences,
     published: bool,
     live: bool,
+    /// It has counted nothing in its own slot.
+    unused: bool,
 }
 
 /// What a thread's fences order, beyond its clock.
@@ -61,6 +63,8 @@ pub struct Threads {
     sparse: FxHashMap<u32, u32>,
     retired: Vec<Retired>,
     slots: u32,
+    /// Whether the slot of a thread that counted nothing is free for any other.
+    spares: bool,
     /// The thread that acted last (no thread if it is above all numbers) and its row.
     last: (u64, usize),
 }
@@ -79,12 +83,20 @@ impl Default for Threads {
             sparse: FxHashMap::default(),
             retired: Vec::new(),
             slots: 0,
+            spares: false,
             last: (NO_THREAD, 0),
         }
     }
 }
 
 impl Threads {
+    /// No thread yet, for who asks a thread's own clock by [`Self::now`] alone: the slot of a thread that was never asked is free for any
+    /// other, so that many that nobody joins need few.
+    #[must_use]
+    pub fn sparing() -> Self {
+        Self { spares: true, ..Self::default() }
+    }
+
     /// The row of a thread that does something now.
     #[inline]
     pub fn acting(&mut self, id: ThreadId) -> usize {
@@ -167,7 +179,9 @@ impl Threads {
         thread.held = Held::default();
         thread.locks = LockSetId::default();
         thread.fences = Fences::default();
-        let last = thread.clock.get(thread.slot);
+        // Nobody knows a clock of it then, so it is as it was when it began.
+        let spared = u32::from(self.spares && thread.unused && !thread.published);
+        let last = thread.clock.get(thread.slot) - spared;
         if last < LAST_CLOCK {
             self.retired.push(Retired { slot: thread.slot, last });
         }
@@ -186,7 +200,8 @@ impl Threads {
         if self.rows[row].published {
             self.advance(row);
         }
-        let thread = &self.rows[row];
+        let thread = &mut self.rows[row];
+        thread.unused = false;
         thread.clock.get(thread.slot)
     }
 
@@ -258,6 +273,7 @@ impl Threads {
             Some(index) => {
                 self.retired.swap_remove(index);
                 self.rows[row].published = true;
+                self.rows[row].unused = false;
             }
             None => {
                 let fresh = self.fresh_slot();
@@ -282,6 +298,7 @@ impl Threads {
             fences: Fences::default(),
             published: false,
             live: true,
+            unused: true,
         });
         if id.0 < DENSE_THREADS {
             if id.index() >= self.dense.len() {
@@ -316,6 +333,24 @@ mod tests {
             threads.join(main, ThreadId(child));
         }
         assert_eq!(threads.slots(), 2);
+    }
+
+    #[test]
+    fn many_threads_that_count_nothing_and_are_not_joined_need_two_slots() {
+        let mut threads = Threads::sparing();
+        let main = threads.acting(ThreadId(0));
+        for child in 1..=10_000 {
+            threads.fork(main, ThreadId(child));
+            let row = threads.acting(ThreadId(child));
+            threads.end(row);
+        }
+        assert_eq!(threads.slots(), 2);
+        threads.fork(main, ThreadId(10_001));
+        let row = threads.acting(ThreadId(10_001));
+        threads.now(row);
+        threads.end(row);
+        threads.fork(main, ThreadId(10_002));
+        assert_eq!(threads.slots(), 3);
     }
 
     #[test]

@@ -21,6 +21,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::clock::blocks::{Blocks, Locks};
 use crate::clock::order::Order;
+use crate::clock::threads::Threads;
 
 /// How many freed blocks of a thread are waited for.
 const WAITING: usize = 64;
@@ -56,6 +57,11 @@ struct Ended {
 }
 
 impl Freed {
+    /// Nothing was freed.
+    pub(super) fn new() -> Self {
+        Self { order: Order { threads: Threads::sparing(), ..Order::default() }, ..Self::default() }
+    }
+
     /// Takes the next event.
     pub(super) fn step(&mut self, event: &Event, sink: &mut dyn RaceSink) {
         let order = &mut self.order;

@@ -61,7 +61,8 @@ impl Findings {
     /// A fresh analysis.
     #[must_use]
     pub fn new(options: Options) -> Self {
-        Self { memory_limit: options.memory_limit, ..Self::default() }
+        let freed = Freed::new();
+        Self { threads: Threads::sparing(), freed, memory_limit: options.memory_limit, ..Self::default() }
     }
 
     /// About how many bytes the lock orders take.

@@ -14,7 +14,7 @@ use super::lock::Lock;
 use crate::gate;
 use crate::hot::log;
 use crate::intercept;
-use crate::sys::{self, c};
+use crate::sys::{self, allocator, c};
 
 /// Modules that can be loaded at once; more are left out, their code has no name then.
 const MAX_MODULES: usize = 4096;
@@ -141,7 +141,7 @@ fn note_system(module: &Known) {
     if weak_address!("__real_malloc") != 0 {
         return;
     }
-    let symbols = [c::__libc_malloc as *const () as u64, weak_address!("_r_debug") as u64];
+    let symbols = [allocator::library(), weak_address!("_r_debug") as u64];
     for ((start, end), symbol) in SYSTEM.iter().zip(symbols) {
         if (module.start..module.end).contains(&symbol) {
             start.store(module.start, Ordering::Relaxed);

@@ -15,7 +15,7 @@ use crate::cold::start::{light, recording};
 use crate::gate;
 use crate::hot::{log, thread};
 use crate::online;
-use crate::sys::{self, c};
+use crate::sys::{self, allocator, c};
 
 const ENOMEM: c_int = 12;
 const EINVAL: c_int = 22;
@@ -92,7 +92,7 @@ fn freed_in_general(pc: usize, block: *mut c_void) {
     match waiting {
         Some(waiting) => waiting.exchange(block),
         // SAFETY: a block of the program's that it freed.
-        None => unsafe { c::__libc_free(block) },
+        None => unsafe { allocator::free(block) },
     }
 }
 
@@ -101,7 +101,7 @@ fn died(pc: usize, block: *mut c_void) {
     let own = caller::of(pc).is_keeper() || openmp::in_library();
     if !block.is_null() && recording() && !own {
         // SAFETY: the program's live block.
-        gate::freed(pc, block as u64, || unsafe { c::malloc_usable_size(block) } as u64);
+        gate::freed(pc, block as u64, || unsafe { allocator::usable_size(block) } as u64);
         if !light() {
             log::event(pc, &Op::Free { address: block as u64, size: 0, kind: BlockKind::Heap });
         }
@@ -129,7 +129,7 @@ intercept! {
             return born(pc, block, total, HEAP);
         }
         // SAFETY: passed on; a product that overflows gives no block.
-        born(pc, unsafe { c::__libc_calloc(count, size) }, count.wrapping_mul(size), HEAP)
+        born(pc, unsafe { allocator::calloc(count, size) }, count.wrapping_mul(size), HEAP)
     }
 }
 
@@ -138,7 +138,7 @@ intercept! {
     fn dh_wrap_realloc / realloc(block: *mut c_void, size: usize) -> *mut c_void; pc {
         let old = if !block.is_null() && recording() {
             // SAFETY: the program's live block.
-            unsafe { c::malloc_usable_size(block) }
+            unsafe { allocator::usable_size(block) }
         } else {
             0
         };
@@ -158,7 +158,7 @@ intercept! {
         }
         died(pc, block);
         // SAFETY: passed on.
-        let new = unsafe { c::__libc_realloc(block, size) };
+        let new = unsafe { allocator::realloc(block, size) };
         if new.is_null() && !block.is_null() && size != 0 {
             born(pc, block, old, HEAP);
         }
@@ -206,9 +206,17 @@ intercept! {
     }
 }
 
+intercept! {
+    /// `malloc_usable_size`
+    fn dh_wrap_malloc_usable_size / malloc_usable_size(block: *mut c_void) -> usize; _pc {
+        // SAFETY: passed on.
+        unsafe { allocator::usable_size(block) }
+    }
+}
+
 fn aligned(pc: usize, alignment: usize, size: usize) -> *mut c_void {
     // SAFETY: plain numbers.
-    born(pc, unsafe { c::__libc_memalign(alignment, size) }, size, HEAP)
+    born(pc, unsafe { allocator::memalign(alignment, size) }, size, HEAP)
 }
 
 const PAGE: usize = 4096;

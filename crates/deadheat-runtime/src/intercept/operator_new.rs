@@ -8,13 +8,13 @@ use core::ffi::c_void;
 
 use super::heap::{HEAP, born, freed};
 use super::waiting::allocate;
-use crate::sys::c;
+use crate::sys::allocator;
 use crate::sys::through::Or;
 
 /// The allocator's block of so many bytes, at least one, at a multiple of `alignment`.
 fn aligned(alignment: usize, size: usize) -> *mut c_void {
     // SAFETY: plain numbers.
-    unsafe { c::__libc_memalign(alignment, size.max(1)) }
+    unsafe { allocator::memalign(alignment, size.max(1)) }
 }
 
 /// Exports a form of `operator new`: its name, the register behind its parameters, its further parameters, how memory is asked for.

@@ -13,7 +13,7 @@ use super::touch::system_writes;
 use crate::cold::start::recording;
 use crate::cold::states;
 use crate::hot::thread;
-use crate::sys::c;
+use crate::sys::allocator;
 
 const SIGNALS: u64 = 65;
 const SIGEV_NONE: c_int = 1;
@@ -53,7 +53,7 @@ impl Call {
         }
         // SAFETY: a plain number, and fresh memory of that size.
         unsafe {
-            let call = c::__libc_malloc(size_of::<Call>()).cast::<Call>();
+            let call = allocator::malloc(size_of::<Call>()).cast::<Call>();
             if call.is_null() {
                 return None;
             }
@@ -86,7 +86,7 @@ unsafe extern "C" fn arrived(call: *mut Call) {
     // SAFETY: `mq_notify` made it, for this one time.
     unsafe {
         let made = *call;
-        c::__libc_free(call.cast());
+        allocator::free(call.cast());
         made.make(Call::object(call));
     }
 }
@@ -166,7 +166,7 @@ intercept! {
             signal(pc, Call::object(call));
             let result = real!("mq_notify", Real)(file, &raw const passed);
             if result != 0 {
-                c::__libc_free(call.cast());
+                allocator::free(call.cast());
             }
             result
         }

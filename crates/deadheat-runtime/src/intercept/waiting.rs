@@ -13,7 +13,7 @@ use core::ptr::null_mut;
 use crate::cold::lock::Lock;
 use crate::hot::thread::{self, Thread};
 use crate::online;
-use crate::sys::c;
+use crate::sys::allocator;
 
 /// A thread's freed blocks.
 #[repr(C)]
@@ -124,7 +124,7 @@ impl Waiting {
         let thread = thread::current()?;
         // SAFETY: the program's live block; the calling thread's own state.
         unsafe {
-            if (*thread).internal | (*thread).busy != 0 || c::malloc_usable_size(block) > LARGEST {
+            if (*thread).internal | (*thread).busy != 0 || allocator::usable_size(block) > LARGEST {
                 return None;
             }
             (*thread).freed.dying = block;
@@ -162,7 +162,7 @@ pub(super) unsafe fn keep(thread: *mut Thread, block: *mut c_void) {
         if oldest.is_null() {
             return;
         }
-        let size = c::malloc_usable_size(oldest) + HEAD;
+        let size = allocator::usable_size(oldest) + HEAD;
         let room = size / STEP < CLASSES && freed.ready_size + size <= MOST_READY;
         if !room || !online::has_waited(oldest as usize) {
             return give_back(oldest);
@@ -180,7 +180,7 @@ fn give_back(block: *mut c_void) {
     if !block.is_null() {
         online::waited(block as usize);
         // SAFETY: a block of the program's that it freed.
-        unsafe { c::__libc_free(block) };
+        unsafe { allocator::free(block) };
     }
 }
 
@@ -192,7 +192,7 @@ pub(super) fn allocate(size: usize) -> *mut c_void {
         return block;
     }
     // SAFETY: a plain number.
-    unsafe { c::__libc_malloc(size) }
+    unsafe { allocator::malloc(size) }
 }
 
 /// A block of so many bytes that has waited, or none. It is to be told as born.

@@ -460,7 +460,10 @@ fn find(pair: u64) -> Option<Result<(), &'static Pair>> {
     unsafe {
         let table = TABLE.load(Ordering::Acquire).as_ref()?;
         let from = pair as usize % PAIRS;
-        let row = table[from..].iter().chain(table).find(|row| [0, pair].contains(&row.key.load(Ordering::Acquire)))?;
+        let row = table[from..]
+            .iter()
+            .chain(table)
+            .find(|row| [0, pair].contains(&row.key.load(Ordering::Acquire)))?;
         if row.key.load(Ordering::Acquire) != pair {
             return Some(Err(row));
         }

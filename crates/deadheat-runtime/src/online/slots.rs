@@ -49,7 +49,13 @@ unsafe impl Sync for Slots {}
 
 static SLOTS: Slots = Slots {
     lock: Lock::new(),
-    inner: UnsafeCell::new(Inner { retired: List::new(), least: List::new(), count: 0, running: 0, lost: false }),
+    inner: UnsafeCell::new(Inner {
+        retired: List::new(),
+        least: List::new(),
+        count: 0,
+        running: 0,
+        lost: false,
+    }),
 };
 
 /// Runs `body` under the lock. No handler interrupts it: one that asks for the lock, too, as its first access may, would wait

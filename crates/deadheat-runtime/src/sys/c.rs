@@ -14,7 +14,6 @@ unsafe extern "C" {
     pub(crate) fn __libc_realloc(block: *mut c_void, size: Size) -> *mut c_void;
     pub(crate) fn __libc_memalign(alignment: Size, size: Size) -> *mut c_void;
     pub(crate) fn __libc_free(block: *mut c_void);
-    pub(crate) fn malloc_usable_size(block: *mut c_void) -> Size;
     pub(crate) fn __errno_location() -> *mut c_int;
     pub(crate) fn pthread_self() -> Pthread;
     pub(crate) fn pthread_key_create(

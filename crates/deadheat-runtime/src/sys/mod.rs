@@ -18,6 +18,7 @@ pub(crate) mod real;
 #[macro_use]
 pub(crate) mod primitive;
 
+pub(crate) mod allocator;
 pub(crate) mod c;
 pub(crate) mod calls;
 mod memory;
