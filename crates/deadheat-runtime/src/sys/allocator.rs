@@ -133,7 +133,7 @@ impl Symbols {
         }
         let [names, symbols, hashes] = found;
         let all = found.iter().all(|&address| address != 0);
-        all.then(|| Symbols {
+        all.then_some(Symbols {
             bias,
             names: names as *const u8,
             symbols: symbols as *const Symbol,
