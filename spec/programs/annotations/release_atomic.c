@@ -1,5 +1,4 @@
-// What __tsan_release announced at an atomic's address is seen by an acquire load there, also behind a relaxed store; a release
-// store ends it, as any other.
+// What __tsan_release announced at an atomic's address is seen by an acquire load there, until a release store ends it.
 #include <pthread.h>
 #include "../order.h"
 

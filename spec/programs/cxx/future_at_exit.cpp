@@ -1,4 +1,4 @@
-// A promise that is kept at the end of its thread orders nothing for who asks only whether it is, and is told that it is not yet.
+// A promise that is kept at the end of its thread orders all that the thread did for who sees that it is kept.
 #include <chrono>
 #include <future>
 #include <thread>

@@ -1,5 +1,4 @@
-// A promise that is kept at the end of its thread orders all that the thread did before, also what it did after it set the value; so
-// does a task that is made ready there.
+// A promise that is kept at the end of its thread orders all that the thread did for who sees that it is kept.
 #include <future>
 #include <thread>
 #include "../order.h"
