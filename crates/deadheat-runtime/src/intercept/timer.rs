@@ -6,13 +6,15 @@
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::Ordering;
 
+use deadheat_core::event::Op;
+
 use super::descriptor::{TIMER, object, signal, wait};
 use super::queue::queue;
 use super::sent::{SIGALRM, sending};
 use super::touch::system_writes;
 use crate::cold::start::recording;
 use crate::cold::states;
-use crate::hot::thread;
+use crate::hot::{log, thread};
 use crate::sys::allocator;
 
 const SIGNALS: u64 = 65;
@@ -163,6 +165,8 @@ intercept! {
             let sent = queue(file).unwrap_or(0);
             let ours = wished.and_then(|wish| Call::instead(wish, sent, arrived as *const () as usize));
             let Some((passed, call)) = ours else { return real!("mq_notify", Real)(file, wish) };
+            // A call that was made before may have been in its place.
+            log::event(pc, &Op::Forget { object: Call::object(call) });
             signal(pc, Call::object(call));
             let result = real!("mq_notify", Real)(file, &raw const passed);
             if result != 0 {
