@@ -82,13 +82,40 @@ fn is_child(found: u32, parent: u32, call: u64) -> bool {
 /// Multiplied by it, what differs does so in the upper bits.
 const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
+/// The places of the table where a call below a node with this hash may be, in the order in which they are looked at: a few
+/// near twice the node's number, then as many anywhere in a larger and larger block around it, then all. A node has one child
+/// in the middle, and children are numbered soon after their parents: most are in the first, and the table takes as many pages
+/// as the tree needs.
+fn places(parent: u32, hash: u64) -> impl Iterator<Item = usize> {
+    let home = 2 * parent as usize % TABLE;
+    let near = BLOCKS_LOG2.into_iter().flat_map(move |block| {
+        let start = home >> block << block | hash.rotate_right(3 * block) as usize & ((1 << block) - 1);
+        (0..FEW).map(move |step| start / FEW * FEW + (start + step) % FEW)
+    });
+    near.chain((0..TABLE).map(move |step| (hash as usize + step) % TABLE))
+}
+
+/// log2 of the entries of the blocks: a cache line, four pages, and so on.
+const BLOCKS_LOG2: [u32; 6] = [4, 12, 14, 16, 18, 20];
+const FEW: usize = 4;
+
+/// What differs between two calls makes a difference in all bits.
+fn hash_of(parent: u32, call: u64) -> u64 {
+    let spread = u128::from(call ^ u64::from(parent) << 32) * u128::from(SPREAD);
+    (spread >> 64) as u64 ^ spread as u64
+}
+
+/// An entry of the table: a node, and above it as much of its hash as there is room for.
+fn entry(node: u32, hash: u64) -> u32 {
+    (hash >> 32) as u32 & !(NODES as u32 - 1) | node
+}
+
 #[cold]
 #[inline(never)]
 fn look_up(tree: &Tree, parent: u32, call: u64) -> u32 {
-    let hash = (call ^ u64::from(parent) << 32).wrapping_mul(SPREAD);
-    let mut at = (hash >> 32) as usize % TABLE;
+    let hash = hash_of(parent, call);
     let mut fresh = 0;
-    loop {
+    for at in places(parent, hash) {
         let mut found = tree.table[at].load(Ordering::Acquire);
         if found == 0 {
             if fresh == 0 {
@@ -101,17 +128,18 @@ fn look_up(tree: &Tree, parent: u32, call: u64) -> u32 {
                 node.parent.store(parent, Ordering::Relaxed);
                 node.call.store(call, Ordering::Relaxed);
             }
-            match tree.table[at].compare_exchange(0, fresh, Ordering::AcqRel, Ordering::Acquire) {
+            match tree.table[at].compare_exchange(0, entry(fresh, hash), Ordering::AcqRel, Ordering::Acquire)
+            {
                 Ok(_) => return fresh,
                 Err(other) => found = other,
             }
         }
-        let node = &tree.nodes[found as usize];
-        if node.call.load(Ordering::Relaxed) == call && node.parent.load(Ordering::Relaxed) == parent {
-            return found;
+        let node = found % NODES as u32;
+        if found == entry(node, hash) && is_child(node, parent, call) {
+            return node;
         }
-        at = (at + 1) % TABLE;
     }
+    parent
 }
 
 /// The node of the calls that lead to the innermost one of a node.
