@@ -4,6 +4,7 @@
 //! and after `MOST_FRAMES` frames (in `words`).
 
 pub(crate) mod columns;
+mod name;
 pub(crate) mod words;
 
 use std::io::{self, Write};

@@ -8,6 +8,7 @@ use crate::model::{
     ASKED, Access, Finding, Frame, Grade, LOCK_ORDER, Location, Lock, LockMode, Operation, OrderHere, Race,
     Run, Step, Suggestion, Thread,
 };
+use crate::text::name::short;
 
 /// How many frames of a stack are told.
 pub(crate) const MOST_FRAMES: usize = 6;
@@ -192,38 +193,6 @@ fn holding(access: &Access) -> String {
         })
         .collect();
     format!("holding {}", names.join(", "))
-}
-
-/// A C++ name with `std::string` for what that stands for; if it is long even then, without
-/// template arguments, parameters and the type of the result.
-fn short(name: &str) -> String {
-    const LONG: usize = 72;
-    const STRINGS: [&str; 2] = [
-        "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >",
-        "std::basic_string<char, std::char_traits<char>, std::allocator<char> >",
-    ];
-    let name = STRINGS.iter().fold(name.to_owned(), |name, string| name.replace(string, "std::string"));
-    if name.len() <= LONG {
-        return name;
-    }
-    let mut depth = 0_u32;
-    let mut text = String::new();
-    for (at, c) in name.char_indices() {
-        match c {
-            '<' => depth += 1,
-            '>' => depth = depth.saturating_sub(1),
-            // The parameters begin, unless this is a part of the name.
-            '(' if depth == 0 && !name[at..].starts_with("(anonymous namespace)") => break,
-            _ if depth == 0 => text.push(c),
-            _ => {}
-        }
-    }
-    if text.contains("operator") {
-        return text;
-    }
-    let start =
-        text.replace("(anonymous namespace)", "(anonymous-namespace)").rfind(' ').map_or(0, |at| at + 1);
-    text.split_off(start)
 }
 
 /// The note with an access's stack.
