@@ -83,7 +83,7 @@ mod pool {
 mod memory {
     //! How large a history is here.
 
-    pub(crate) fn history_records() -> usize {
+    pub(crate) fn history_records(_slot: u32) -> usize {
         crate::RECORDS
     }
 }
@@ -123,7 +123,7 @@ struct Slot(&'static History);
 impl Slot {
     fn new() -> Slot {
         // SAFETY: it is never given back.
-        Slot(unsafe { &*History::make() })
+        Slot(unsafe { &*History::make(0) })
     }
 
     /// The thread goes on in the moment of a clock, in the call `node`.

@@ -69,7 +69,7 @@ fn the_race_is_told_with_the_thread_and_the_way_to_the_stack() {
         // So does one that is told to remember more than the program does.
         let (races, note) = told(folder, &[], "history_size=7");
         assert_eq!((functions(&races), note), (["first", "second"].map(str::to_owned), None));
-        let (_, note) = told(folder, &[], "history_size=4");
+        let (_, note) = told(folder, &[], "history_size=2");
         assert_eq!(note.as_deref(), Some(NOTE));
     });
 }

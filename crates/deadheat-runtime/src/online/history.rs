@@ -23,8 +23,7 @@ use crate::cold::lock::Lock;
 use crate::sys;
 use crate::sys::primitive::{futex_wait, pause, yield_now};
 
-/// After so many records it is time to look how much memory there is. The smallest ring has as many: 256 KiB, which leaves
-/// room for the program in the caches.
+/// After so many records it is time to look how much memory there is. The smallest ring has as many.
 pub(super) const ROUND: u64 = 1 << 14;
 const _: () = assert!(ROUND == 1 << deadheat_core::options::Memory::USUAL.history_log2);
 
@@ -213,9 +212,9 @@ pub(crate) struct Wanted {
 }
 
 impl History {
-    /// An empty one. Its memory is used as it fills.
-    pub(crate) fn make() -> *mut History {
-        let records = memory::history_records();
+    /// An empty one for a slot. Its memory is used as it fills.
+    pub(crate) fn make(slot: u32) -> *mut History {
+        let records = memory::history_records(slot);
         let tables = records * (size_of::<Record>() + size_of::<AtomicU64>());
         let made = pool::map(size_of::<History>().next_multiple_of(LINE) + tables);
         // SAFETY: fresh memory, which holds the tables behind the rest; all zeros is an empty history but for these fields.

@@ -47,9 +47,16 @@ pub(crate) fn begin(texts: &[&[u8]]) {
     }
 }
 
-/// How many records a slot's history has: a power of two.
-pub(super) fn history_records() -> usize {
-    1 << HISTORY_LOG2.load(Ordering::Relaxed)
+/// How many records a slot's history has: a power of two. Few threads that run at once have more than the option says, if
+/// memory is not limited.
+pub(super) fn history_records(slot: u32) -> usize {
+    let doubled = match slot {
+        _ if is_limited() => 0,
+        ..16 => 2,
+        16..64 => 1,
+        _ => 0,
+    };
+    1 << (HISTORY_LOG2.load(Ordering::Relaxed) + doubled)
 }
 
 /// There is no memory: the process ends, or from now on nothing is looked at.

@@ -97,7 +97,7 @@ pub(crate) fn take(thread: *mut Thread, id: u32, known: &Clock) -> (u32, u64) {
     });
     let row = &ROWS[slot as usize];
     if row.history.load(Ordering::Relaxed).is_null() {
-        row.history.store(History::make(), Ordering::Release);
+        row.history.store(History::make(slot), Ordering::Release);
     }
     // SAFETY: a history stays mapped.
     unsafe { (*history(slot)).owned_by(id, clock) };
