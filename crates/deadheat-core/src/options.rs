@@ -18,7 +18,7 @@ pub const PATH_MARK: [u8; 40] = *b"deadheat: where the command line lies: \0";
 pub const PATH_ROOM: usize = 4096;
 
 /// Options that mean something here.
-pub const HEEDED: [&str; 11] = [
+pub const HEEDED: [&str; 12] = [
     "die_without_memory",
     "exitcode",
     "format",
@@ -29,6 +29,7 @@ pub const HEEDED: [&str; 11] = [
     "memory_limit_mb",
     "report_atomic_races",
     "report_bugs",
+    "start_together",
     "suppressions",
 ];
 
@@ -157,6 +158,7 @@ pub fn fault(name: &[u8], value: &[u8]) -> Option<&'static str> {
         b"exitcode" if code(value).is_none() => Some("not a number from 0 to 255 for"),
         b"history_size" if history_size(value).is_none() => Some("not a number from 0 to 7 for"),
         b"memory_limit_mb" if megabytes(value).is_none() => Some("not a number of megabytes for"),
+        b"start_together" if milliseconds(value).is_none() => Some("not a number of milliseconds for"),
         _ if says_yes_or_no(name) && yes(value).is_none() => Some("neither 0 nor 1 for"),
         _ => None,
     }
@@ -195,6 +197,18 @@ pub fn memory(texts: &[&[u8]]) -> Memory {
         limit: limit.unwrap_or(usual.limit),
         dies: dies.unwrap_or(usual.dies),
     }
+}
+
+/// For how many nanoseconds at the most a new thread waits for others that are created behind it.
+#[must_use]
+pub fn start_together(texts: &[&[u8]]) -> u64 {
+    const USUAL: u64 = 1_000_000;
+    value(texts, "start_together").and_then(milliseconds).unwrap_or(USUAL)
+}
+
+/// So many milliseconds in nanoseconds.
+fn milliseconds(value: &[u8]) -> Option<u64> {
+    core::str::from_utf8(value).ok()?.parse::<u32>().ok().map(|count| u64::from(count) * 1_000_000)
 }
 
 /// How often a history's size is doubled.
@@ -266,6 +280,7 @@ mod tests {
             ("exitcode", "0", "256", "not a number from 0 to 255 for"),
             ("history_size", "7", "8", "not a number from 0 to 7 for"),
             ("memory_limit_mb", "0", "1g", "not a number of megabytes for"),
+            ("start_together", "0", "1s", "not a number of milliseconds for"),
             ("die_without_memory", "0", "2", "neither 0 nor 1 for"),
             ("halt_on_error", "yes", "", "neither 0 nor 1 for"),
             ("report_atomic_races", "0", "no way", "neither 0 nor 1 for"),

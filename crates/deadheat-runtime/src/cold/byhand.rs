@@ -15,7 +15,7 @@ use deadheat_core::wire::header;
 
 use super::lock::Lock;
 use super::options::{self as options_given, TEXTS, text_of};
-use super::{block, exit, rescue, start};
+use super::{block, exit, rescue, start, together};
 use crate::abi::common::before_death;
 use crate::intercept::deadly;
 use crate::{online, sys};
@@ -65,6 +65,7 @@ pub(crate) unsafe fn begin(environment: *const *const c_char) -> bool {
     unsafe {
         let texts = options_given::read(environment);
         online::limit_memory(&texts);
+        together::begin(&texts);
         let flag = |name| options::value(&texts, name).and_then(options::yes);
         if flag("report_bugs") == Some(false) {
             return false;

@@ -5,7 +5,7 @@
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
-use super::{block, byhand, modules, start, threads};
+use super::{block, byhand, modules, start, threads, together};
 use crate::gate;
 use crate::hot::atomic;
 use crate::hot::thread::{UNWATCHED, current, internal};
@@ -123,6 +123,7 @@ fn in_child(thread: *mut crate::hot::thread::Thread, parent: u32) {
         return;
     }
     byhand::in_child();
+    together::in_child();
     start::copy_arguments(page, block::header_page());
     modules::forget();
     modules::scan();

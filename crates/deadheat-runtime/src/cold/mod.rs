@@ -14,6 +14,7 @@ pub(crate) mod rescue;
 pub(crate) mod start;
 pub(crate) mod states;
 pub(crate) mod threads;
+pub(crate) mod together;
 
 use crate::sys;
 

@@ -5,7 +5,7 @@ use core::sync::atomic::{AtomicU32, Ordering};
 
 use deadheat_core::wire::{self, Mode, Wire, header};
 
-use super::{block, byhand, fork, modules, options, threads};
+use super::{block, byhand, fork, modules, options, threads, together};
 use crate::gate;
 use crate::hot::thread::{self, Thread};
 use crate::intercept::uring;
@@ -80,7 +80,9 @@ pub(crate) unsafe extern "C" fn start(
                 gate::let_none_pass();
                 // SAFETY: the arguments are `count` texts; no other thread runs, and the environment is the program's.
                 unsafe {
-                    online::limit_memory(&options::read(environment));
+                    let texts = options::read(environment);
+                    online::limit_memory(&texts);
+                    together::begin(&texts);
                     detect(record(trace, false, count, arguments), mode == Mode::RecordAndDetect)
                 }
             }

@@ -12,7 +12,7 @@ use deadheat_core::gate::FOREIGN;
 
 use super::lock::Lock;
 use super::names::Names;
-use super::{block, modules, start};
+use super::{block, modules, start, together};
 use crate::gate;
 use crate::hot::log;
 use crate::hot::thread::{Busy, Frame, MAX_FRAMES, Thread, UNWATCHED, internal};
@@ -250,7 +250,10 @@ impl Child {
     ) -> (unsafe extern "C" fn(*mut c_void) -> *mut c_void, *mut c_void) {
         names(|names| names.comes(self.id()));
         // SAFETY: the child is not running yet.
-        unsafe { (*self.0).mask = quiet.map(sys::Quiet::of_child) };
+        unsafe {
+            (*self.0).mask = quiet.map(sys::Quiet::of_child);
+            (*self.0).together = together::comes(self.id());
+        }
         (run_child, self.0.cast())
     }
 
@@ -277,7 +280,12 @@ impl Child {
         gate::is_not_born();
         names(|names| names.failed(self.id()));
         // SAFETY: the child never ran.
-        unsafe { recycle(self.0) };
+        unsafe {
+            if (*self.0).together.is_some() {
+                together::came();
+            }
+            recycle(self.0);
+        }
     }
 }
 
@@ -320,6 +328,9 @@ unsafe extern "C" fn run_child(child: *mut c_void) -> *mut c_void {
         begin(thread, stack);
         if let Some(mask) = (*thread).mask {
             mask.set();
+        }
+        if let Some(let_go) = (*thread).together {
+            together::wait(let_go);
         }
         let (routine, argument) = (*thread).start;
         let routine: unsafe extern "C" fn(*mut c_void) -> *mut c_void = core::mem::transmute(routine);

@@ -29,6 +29,7 @@ pub(crate) use filter::{FRAMES, MASK, TABLE, let_none_pass, passes};
 pub(crate) use who::{Blocked, Seat, is_not_born, name_foreign, will_be_born};
 
 use crate::cold::lock::Lock;
+use crate::cold::together;
 use crate::hot::thread::{Busy, Thread, UNWATCHED};
 use crate::sys;
 use file::{descriptor_word, head_word, target_word};
@@ -351,6 +352,7 @@ fn idle(what: impl FnOnce(*mut Thread)) {
 #[inline]
 pub(crate) fn blocked<R>(what: Blocked, object: u64, wait: impl FnOnce() -> R) -> R {
     if !on() {
+        together::go();
         return wait();
     }
     who::blocked(what, object, wait)

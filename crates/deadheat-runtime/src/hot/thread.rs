@@ -100,6 +100,8 @@ pub(crate) struct Thread {
     pub(crate) kernel_id: u32,
     /// The program gave the thread its stack: memory that has a past and a future.
     pub(crate) given_stack: bool,
+    /// What it begins [together](crate::cold::together) with others with, if it does.
+    pub(crate) together: Option<u32>,
     /// What `pthread_create` was given.
     pub(crate) start: (usize, usize),
     /// The signals that are blocked when the thread's routine begins, if others are before.

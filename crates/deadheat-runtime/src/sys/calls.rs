@@ -343,9 +343,18 @@ pub(crate) fn futex_wait(word: &AtomicU32, expected: u32, at_most: u64) {
 
 /// Wakes all who wait on the word.
 pub(crate) fn futex_wake(word: &AtomicU32) {
+    wake(word, i32::MAX);
+}
+
+/// Wakes one who waits on the word.
+pub(crate) fn futex_wake_one(word: &AtomicU32) {
+    wake(word, 1);
+}
+
+fn wake(word: &AtomicU32, most: i32) {
     const WAKE_PRIVATE: usize = 129;
     // SAFETY: the word is aligned and lives.
-    unsafe { syscall(number::FUTEX, [word.as_ptr() as usize, WAKE_PRIVATE, i32::MAX as usize, 0, 0, 0]) };
+    unsafe { syscall(number::FUTEX, [word.as_ptr() as usize, WAKE_PRIVATE, most as usize, 0, 0, 0]) };
 }
 
 /// Sends the calling thread the signal at which a debugger stops.

@@ -1,0 +1,42 @@
+// A thread begins, and its creator asks whether it has (`asks`), waits for that in a way that is not seen (`waits`), or waits for
+// it by a semaphore (`blocks`).
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include "../../../../spec/programs/order.h"
+
+static sem_t begun;
+
+static void *worker(void *argument) {
+    dh_done(1);
+    sem_post(&begun);
+    return argument;
+}
+
+DH_HIDDEN int has_begun(void) {
+    int reached;
+    DH_LOAD(reached, dh_reached[1]);
+    return reached;
+}
+
+int main(int argc, char **argv) {
+    pthread_t threads[2];
+    const char *way = argv[argc - 1];
+    sem_init(&begun, 0, 0);
+    pthread_create(&threads[0], 0, worker, 0);
+    if (!strcmp(way, "asks")) {
+        usleep(100000);
+        printf("begun: %d\n", has_begun());
+    } else if (!strcmp(way, "waits")) {
+        dh_step(1);
+    } else {
+        sem_wait(&begun);
+    }
+    pthread_create(&threads[1], 0, worker, 0);
+    pthread_join(threads[0], 0);
+    pthread_join(threads[1], 0);
+    puts("ended");
+    return 0;
+}
