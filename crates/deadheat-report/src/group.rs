@@ -16,6 +16,22 @@ pub fn key_frame(frames: &[Frame]) -> Option<&Frame> {
     frames.iter().find(|frame| is_own(frame)).or_else(|| frames.first())
 }
 
+/// The frame that a heap block is known by: as [`key_frame`], but not in one of the program's functions that only hand out what
+/// `malloc` does (`xmalloc`, `g_malloc0`, `CRYPTO_zalloc`, `Pool::allocate`), if one of its own has called it.
+#[must_use]
+pub fn maker_frame(frames: &[Frame]) -> Option<&Frame> {
+    let mut own = frames.iter().filter(|frame| is_own(frame));
+    own.find(|frame| !is_allocator(frame)).or_else(|| key_frame(frames))
+}
+
+/// Whether a frame's function allocates, by its name.
+fn is_allocator(frame: &Frame) -> bool {
+    let name = frame.function.as_deref().unwrap_or("").to_lowercase();
+    let name = name.split('(').next().unwrap_or("");
+    let last = name.rsplit("::").next().unwrap_or("");
+    last.contains("alloc") && !last.contains("allocator")
+}
+
 /// Whether a frame is the program's own: of sources that are not the system's, which those of the C and C++ libraries and
 /// of Rust's standard library are. One whose source is not known is, unless it is of the runtime, of a library that is not
 /// instrumented, or of the C++ library by its name.
@@ -262,7 +278,37 @@ impl Groups {
 
 #[cfg(test)]
 mod tests {
-    use super::is_standard;
+    use super::{is_standard, maker_frame};
+    use crate::model::Frame;
+
+    #[test]
+    fn a_block_is_known_by_who_asked_for_it() {
+        let frame = |(name, file): &(&str, &str)| Frame {
+            function: Some((*name).to_owned()),
+            file: Some((*file).to_owned()),
+            ..Frame::default()
+        };
+        let own = "src/a.c";
+        let cases: [(&[(&str, &str)], &str); 6] = [
+            (&[("make", own), ("main", own)], "make"),
+            (&[("xmalloc", own), ("make", own)], "make"),
+            (&[("CRYPTO_malloc", own), ("CRYPTO_zalloc", own), ("SSL_new", own)], "SSL_new"),
+            (
+                &[
+                    ("operator new", "/usr/include/c++/12/new"),
+                    ("a::Pool::allocate(int)", own),
+                    ("a::make()", own),
+                ],
+                "a::make()",
+            ),
+            (&[("make_allocator", own), ("main", own)], "make_allocator"),
+            (&[("xmalloc", own), ("std::thread::run()", "/usr/include/c++/12/thread")], "xmalloc"),
+        ];
+        for (frames, expected) in cases {
+            let frames: Vec<Frame> = frames.iter().map(frame).collect();
+            assert_eq!(maker_frame(&frames).and_then(|frame| frame.function.as_deref()), Some(expected));
+        }
+    }
 
     #[test]
     fn functions_of_the_library_are_known_by_their_names() {

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use crate::group::{is_own, is_runtime, key_frame};
+use crate::group::{is_own, is_runtime, key_frame, maker_frame};
 use crate::model::{
     ASKED, Access, Finding, Frame, Grade, LOCK_ORDER, Location, Lock, LockMode, Operation, OrderHere, Race,
     Run, Step, Suggestion, Thread,
@@ -62,8 +62,8 @@ pub(crate) fn location(location: &Location, accesses: &[Access; 2]) -> String {
 pub(crate) fn object(location: &Location, accesses: &[Access; 2]) -> String {
     match location {
         Location::Global { symbol, .. } => format!("`{symbol}`"),
-        Location::Heap { frames, .. } => format!("heap block{}", from(frames)),
-        Location::Mapping { frames, .. } => format!("mapping{}", from(frames)),
+        Location::Heap { frames, .. } => format!("heap block{}", from(maker_frame(frames))),
+        Location::Mapping { frames, .. } => format!("mapping{}", from(maker_frame(frames))),
         Location::Stack { thread, function, variable, file, line } => {
             let function = function.as_ref().map_or(String::new(), |name| format!(" in `{}`", short(name)));
             match variable {
@@ -75,7 +75,9 @@ pub(crate) fn object(location: &Location, accesses: &[Access; 2]) -> String {
         }
         Location::Tls { symbol: Some(symbol), thread } => format!("thread-local `{symbol}` of `{thread}`"),
         Location::Tls { symbol: None, thread } => format!("thread-local storage of `{thread}`"),
-        Location::Descriptor { number, frames, .. } => format!("file descriptor {number}{}", from(frames)),
+        Location::Descriptor { number, frames, .. } => {
+            format!("file descriptor {number}{}", from(key_frame(frames)))
+        }
         Location::Named { name } => format!("`{name}`"),
         Location::Unknown => accesses[0].address.to_string(),
     }
@@ -119,8 +121,8 @@ pub(crate) fn made(location: &Location) -> Option<(&str, &[Frame])> {
 }
 
 /// `` from `make` src/a.c:7``.
-fn from(frames: &[Frame]) -> String {
-    let Some(frame) = key_frame(frames) else { return String::new() };
+fn from(frame: Option<&Frame>) -> String {
+    let Some(frame) = frame else { return String::new() };
     let function = frame.function.as_ref().map_or(String::new(), |name| format!(" `{}`", short(name)));
     let place = place(frame.file.as_deref(), frame.line);
     if function.is_empty() && place.is_empty() { String::new() } else { format!(" from{function}{place}") }

@@ -12,7 +12,7 @@ use deadheat_core::event::{BlockKind, LockMode as CoreLockMode};
 use deadheat_core::ids::{PlaceId, StackId, ThreadId};
 use deadheat_core::race::{Block, Race as CoreRace, RunOrder, Side};
 use deadheat_core::wire::descriptor;
-use deadheat_report::group::{RaceKey, is_own, is_runtime, key_frame, race_id, race_key};
+use deadheat_report::group::{RaceKey, is_own, is_runtime, maker_frame, race_id, race_key};
 use deadheat_report::model::{
     Access, Frame, Hex, Location, Lock, LockMode, Operation, OrderHere, Race, Thread,
 };
@@ -454,7 +454,7 @@ fn object_name(what: &str, location: &Location, address: u64) -> (String, String
 
 /// A lock inside of a block is known by where the block comes from.
 fn block_lock(kind: &str, offset: u64, frames: &[Frame]) -> (String, String) {
-    let Some(frame) = key_frame(frames) else {
+    let Some(frame) = maker_frame(frames) else {
         return (format!("{kind}+{offset}"), format!("{kind}+{offset}"));
     };
     let function = frame.function.as_deref().unwrap_or("?");
