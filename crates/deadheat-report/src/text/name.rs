@@ -42,8 +42,12 @@ fn without_arguments(name: &str) -> String {
     let mut depth = 0_u32;
     let mut qualified = false;
     let mut rest = name;
+    let mut before = ' ';
     while let Some(c) = rest.chars().next() {
-        if let Some(word) = WORDS.iter().find(|word| rest.starts_with(**word)) {
+        let in_identifier = before.is_alphanumeric() || before == '_';
+        before = c;
+        let word = WORDS.iter().find(|word| rest.starts_with(**word));
+        if let Some(word) = word.filter(|_| c == '-' || !in_identifier) {
             if depth == 0 {
                 text.push_str(word);
             }
@@ -95,6 +99,7 @@ mod tests {
             ("bool std::operator< <char, int>(char, int)", "bool std::operator<"),
             ("std::shared_ptr<int>::operator->() const", "std::shared_ptr::operator->"),
             ("std::basic_ostream<char>::operator<< <int>(int)", "std::basic_ostream::operator<<"),
+            ("int my_operator<int>(int)", "int my_operator"),
             ("(anonymous namespace)::Cache<int>::put(int)", "(anonymous namespace)::Cache::put"),
             ("<app::Cell<u32, Vec<u64>>>::store", "<app::Cell>::store"),
             (
