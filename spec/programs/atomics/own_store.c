@@ -1,4 +1,4 @@
-// A later relaxed store of the same thread ends its release sequence, as C++20 and C23 have it.
+// A later relaxed store of the same thread continues its release sequence, as C11 and C++11 have it, unless another thread's store came between.
 #include <pthread.h>
 #include <stdatomic.h>
 #include "../order.h"
@@ -9,8 +9,10 @@ atomic_int flag;
 static void *writer(void *nothing) {
     value = 1; //~ race 1: write
     atomic_store_explicit(&flag, 1, memory_order_release);
-    atomic_store_explicit(&flag, 2, memory_order_relaxed);
     dh_done(1);
+    dh_step(2);
+    atomic_store_explicit(&flag, 3, memory_order_relaxed);
+    dh_done(3);
     return nothing;
 }
 
@@ -18,7 +20,10 @@ int main(void) {
     pthread_t thread;
     pthread_create(&thread, 0, writer, 0);
     dh_step(1);
-    if (atomic_load_explicit(&flag, memory_order_acquire) == 2)
+    atomic_store_explicit(&flag, 2, memory_order_relaxed);
+    dh_done(2);
+    dh_step(3);
+    if (atomic_load_explicit(&flag, memory_order_acquire) == 3)
         dh_use(value); //~ race 1: read
     pthread_join(thread, 0);
     return 0;

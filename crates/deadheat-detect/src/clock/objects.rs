@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::collections::hash_map::Entry;
 
 use deadheat_core::event::SyncKind;
+use deadheat_core::ids::ThreadId;
 use rustc_hash::FxHashMap;
 
 use super::barrier::Barrier;
@@ -17,7 +18,7 @@ use super::vector::Clock;
 #[derive(Debug, Default)]
 pub struct Objects {
     locks: FxHashMap<u64, Lock>,
-    atomics: FxHashMap<u64, Clock>,
+    atomics: FxHashMap<u64, Atomic>,
     points: FxHashMap<(u64, Point), Clock>,
     conditions: FxHashMap<u64, Condition>,
     barriers: FxHashMap<u64, Barrier>,
@@ -66,11 +67,12 @@ impl Addresses {
 }
 
 /// A store that publishes nothing goes over the atomic at an address.
-fn silence(atomics: &mut FxHashMap<u64, Clock>, points: &FxHashMap<(u64, Point), Clock>, address: u64) {
-    if let Some(clock) = atomics.get_mut(&address) {
+fn silence(atomics: &mut FxHashMap<u64, Atomic>, points: &FxHashMap<(u64, Point), Clock>, address: u64) {
+    if let Some(atomic) = atomics.get_mut(&address) {
+        atomic.own = None;
         match points.get(&(address, Point::Annotation)) {
-            Some(announced) => clock.assign(announced),
-            None => clock.clear(),
+            Some(announced) => atomic.shown.assign(announced),
+            None => atomic.shown.clear(),
         }
     }
 }
@@ -78,6 +80,15 @@ fn silence(atomics: &mut FxHashMap<u64, Clock>, points: &FxHashMap<(u64, Point),
 /// Whether something in memory can be there, and not what a runtime numbers itself.
 const fn is_memory(address: u64) -> bool {
     address >> 56 == 0
+}
+
+/// What an atomic lets who acquires it see.
+#[derive(Debug, Default)]
+pub struct Atomic {
+    /// What its release sequences' heads published.
+    pub shown: Clock,
+    /// The thread that published all of it, so that its own stores continue them.
+    pub own: Option<ThreadId>,
 }
 
 /// What a lock lets its next holders see.
@@ -126,15 +137,21 @@ impl Objects {
     /// What an acquire load of the atomic at an address would see.
     #[must_use]
     pub fn atomic(&self, address: u64) -> Option<&Clock> {
-        self.atomics.get(&address)
+        self.atomics.get(&address).map(|atomic| &atomic.shown)
     }
 
-    /// The same, to change it.
-    pub fn atomic_mut(&mut self, address: u64) -> &mut Clock {
+    /// Whose stores continue the release sequences of the atomic at an address, if anybody's.
+    #[must_use]
+    pub fn own(&self, address: u64) -> Option<ThreadId> {
+        self.atomics.get(&address)?.own
+    }
+
+    /// The atomic at an address.
+    pub fn atomic_mut(&mut self, address: u64) -> &mut Atomic {
         let Self { atomics, addresses, .. } = self;
         atomics.entry(address).or_insert_with(|| {
             addresses.insert(address);
-            Clock::default()
+            Atomic::default()
         })
     }
 
@@ -142,7 +159,7 @@ impl Objects {
     pub fn announce(&mut self, address: u64, clock: &Clock) {
         self.point(address, Point::Annotation).join(clock);
         if is_memory(address) {
-            self.atomic_mut(address).join(clock);
+            self.atomic_mut(address).shown.join(clock);
             if let Some(lock) = self.locks.get_mut(&address) {
                 lock.written.join(clock);
             }
@@ -152,7 +169,7 @@ impl Objects {
     /// What is seen by who acquires what was announced at an address: also what the atomic and the lock there show.
     pub fn announced(&self, address: u64, clock: &mut Clock) {
         let announced = self.points.get(&(address, Point::Annotation));
-        let of_memory = || [self.atomics.get(&address), self.locks.get(&address).map(|lock| &lock.written)];
+        let of_memory = || [self.atomic(address), self.locks.get(&address).map(|lock| &lock.written)];
         let shown = if is_memory(address) { of_memory() } else { [None, None] };
         announced.into_iter().chain(shown.into_iter().flatten()).for_each(|shown| clock.join(shown));
     }

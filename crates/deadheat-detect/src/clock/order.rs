@@ -2,11 +2,12 @@
 //!
 //! Rules, one function each: program order, locks (write and read mode), fork and join,
 //! semaphores, one-time initialisation, announced orders, condition variables, barriers, and
-//! the synchronises-with of C++20 for atomics and fences:
+//! the synchronises-with of C++ for atomics and fences:
 //!
-//! - A release store begins a release sequence. Any other store ends it, also one of the same
-//!   thread (C++20 dropped C++11's exception); a read-modify-write continues it, and heads a
-//!   sequence of its own if it releases.
+//! - A release store begins a release sequence. A store of another thread ends it; a read-modify-write continues it, and heads
+//!   a sequence of its own if it releases. A store of the thread that began it continues it, as in C++11 to C++17 and C11 to C17:
+//!   programs rely on it that are right by those, C++20 gave it up for the sake of its text, and no compiler makes use of that.
+//!   Where another thread has headed a sequence meanwhile, it ends all the same.
 //! - An acquire load that reads from a release sequence sees what its head published. A relaxed
 //!   load leaves that to the thread's next acquire fence.
 //! - A relaxed store publishes what the thread's last release fence could see.
@@ -31,7 +32,6 @@ use deadheat_core::race::HeldLock;
 use super::lockset::{LockTable, Released};
 use super::objects::{Objects, Point};
 use super::threads::Threads;
-use super::vector::Clock;
 
 /// Threads, locks and objects, and what each of them knows of the others' past.
 #[derive(Debug, Default)]
@@ -183,21 +183,26 @@ impl Order {
             return;
         }
         let thread = self.threads.row(row);
-        let published: &Clock = if order.releases() { &thread.clock } else { &thread.fences.released };
-        if access.mode.reads() {
-            if !published.is_empty() {
-                self.objects.atomic_mut(access.address).join(published);
-            }
-        } else if order.releases() {
-            self.objects.atomic_mut(access.address).assign(published);
-        } else {
-            self.objects.silence_atomic(access.address);
-            if !published.is_empty() {
-                self.objects.atomic_mut(access.address).join(published);
-            }
-        }
+        let own = Some(thread.id);
         if order.releases() {
-            self.threads.publish(row);
+            let atomic = self.objects.atomic_mut(access.address);
+            if access.mode.reads() {
+                atomic.shown.join(&thread.clock);
+                atomic.own = own.filter(|_| order.acquires());
+            } else {
+                atomic.shown.assign(&thread.clock);
+                atomic.own = own;
+            }
+            return self.threads.publish(row);
+        }
+        if !access.mode.reads() && self.objects.own(access.address) != own {
+            self.objects.silence_atomic(access.address);
+        }
+        let published = &thread.fences.released;
+        if !published.is_empty() {
+            let atomic = self.objects.atomic_mut(access.address);
+            atomic.shown.join(published);
+            atomic.own = atomic.own.filter(|_| atomic.own == own);
         }
     }
 }

@@ -314,10 +314,48 @@ impl Edges<'_> {
                 heads.extend(self.release_fence_before(at));
             }
             if !write.mode.reads() {
+                if !order.releases() {
+                    heads.extend(self.own_sequence(at, &write));
+                }
                 break;
             }
         }
         heads
+    }
+
+    /// What the store at `index`, which does not release, goes on showing: of what its thread itself published there before, if
+    /// no other thread stored or published there since.
+    fn own_sequence(&self, index: usize, store: &Access) -> Vec<usize> {
+        let thread = self.events[index].thread;
+        let mut heads = Vec::new();
+        for at in (0..index).rev() {
+            if begins(&self.events[at], store.address).is_some() {
+                break;
+            }
+            let Some(write) = access(self.events, at).filter(|access| access.mode.writes()) else { continue };
+            let Some(order) = write.atomic else {
+                if (write.address..write.end()).contains(&store.address) {
+                    break;
+                }
+                continue;
+            };
+            if write.address != store.address {
+                continue;
+            }
+            let (own, only_writes) = (self.events[at].thread == thread, !write.mode.reads());
+            let published = if order.releases() { Some(at) } else { self.release_fence_before(at) };
+            match published {
+                Some(at) if own && order.releases() && (only_writes || order.acquires()) => {
+                    heads.push(at);
+                    return heads;
+                }
+                Some(fence) if own && !order.releases() => heads.push(fence),
+                Some(_) => break,
+                None if only_writes && !own => break,
+                None => {}
+            }
+        }
+        Vec::new()
     }
 
     fn release_fence_before(&self, index: usize) -> Option<usize> {

@@ -213,7 +213,9 @@ unsafe fn publish(
     // SAFETY: the caller's promise.
     unsafe {
         let nothing = !order.releases() && (*thread).eye.released.is_empty();
-        if nothing && (mode.reads() || object.as_ref().is_none_or(|object| object.written.is_empty())) {
+        let shows_the_same =
+            |object: &&mut Object| object.written.is_empty() || (*thread).eye.continues(object);
+        if nothing && (mode.reads() || object.as_ref().is_none_or(shows_the_same)) {
             if !noted {
                 show(what, object.as_deref(), held);
             }
@@ -223,7 +225,10 @@ unsafe fn publish(
             && order.releases()
             && (order.acquires() || !mode.reads() || (*thread).eye.knows(object))
         {
-            ordering(thread, |eye| eye.publish_to(object));
+            ordering(thread, |eye| {
+                object.own = if order.acquires() || !mode.reads() { eye.number() } else { 0 };
+                eye.publish_to(object);
+            });
             return show(what, Some(object), held);
         }
         publish_in_general(thread, what, held);

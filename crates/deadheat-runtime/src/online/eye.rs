@@ -84,6 +84,12 @@ pub(super) const fn is_birth(word: u64) -> bool {
 const OUT: u64 = word::SEALED | word::BYTES;
 
 impl Eye {
+    /// A number of the thread that no other has; not 0.
+    #[inline(always)]
+    pub(super) fn number(&self) -> u32 {
+        (self.version >> 32) as u32 + 1
+    }
+
     /// The clock of the present moment: an even number.
     #[inline(always)]
     pub(super) fn now(&self) -> u64 {

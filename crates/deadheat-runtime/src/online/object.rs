@@ -37,6 +37,9 @@ pub(crate) struct Object {
     next: *mut Object,
     address: u64,
     family: Family,
+    /// For an atomic: the [number](super::eye::Eye::number) of the thread that published all that is shown, so that its own stores
+    /// continue its release sequences; 0: none.
+    pub(crate) own: u32,
     /// Who published `written` last, if that is exactly what it knew: its slot, and the clock by which others can tell
     /// whether they know it. It counts where `written` has an earlier one of that slot.
     pub(crate) by: (u32, u64),
@@ -232,6 +235,7 @@ unsafe fn make<'a>(address: u64, family: Family) -> &'a mut Object {
             next,
             address,
             family,
+            own: 0,
             by: (0, 0),
             version: 0,
             written,

@@ -364,7 +364,10 @@ impl Eye {
     /// Whether an atomic access changes what its object shows.
     #[inline]
     pub(super) fn atomic_can_publish(&self, mode: Mode, order: MemoryOrder, object: Option<&Object>) -> bool {
-        let ends = || !mode.reads() && object.is_some_and(|object| !object.written.is_empty());
+        let ends = || {
+            !mode.reads()
+                && object.is_some_and(|object| !self.continues(object) && !object.written.is_empty())
+        };
         mode.writes() && (order.releases() || !self.released.is_empty() || ends())
     }
 
@@ -372,18 +375,13 @@ impl Eye {
     #[inline]
     pub(super) fn atomic_publishes(&mut self, address: u64, mode: Mode, order: MemoryOrder) {
         let continues = mode.reads();
-        if !order.releases() && self.released.is_empty() {
-            silence(address);
-            return;
+        if !order.releases() {
+            return self.stores(address, continues);
         }
         // SAFETY: the stripe is held.
         let object = unsafe { object::get(address, Family::Atomic) };
-        if !order.releases() {
-            if !continues {
-                silence(address);
-            }
-            object.show_too(&self.released);
-        } else if !continues || order.acquires() || self.knows(object) {
+        object.own = if !continues || order.acquires() { self.number() } else { 0 };
+        if !continues || order.acquires() || self.knows(object) {
             // What the object shows is known to this thread: all that it knows is all that is to be shown.
             self.publish_to(object);
         } else {
@@ -394,12 +392,37 @@ impl Eye {
     }
 }
 
+impl Eye {
+    /// Whether a store of this thread continues what an atomic shows.
+    #[inline(always)]
+    pub(super) fn continues(&self, object: &Object) -> bool {
+        object.own == self.number()
+    }
+
+    /// What an atomic access that does not release publishes. The stripe is held.
+    fn stores(&self, address: u64, reads: bool) {
+        // SAFETY: the stripe is held.
+        unsafe {
+            let own = object::find(address, Family::Atomic).is_some_and(|object| self.continues(object));
+            if !reads && !own {
+                silence(address);
+            }
+            if !self.released.is_empty() {
+                let object = object::get(address, Family::Atomic);
+                object.show_too(&self.released);
+                object.own = if own { object.own } else { 0 };
+            }
+        }
+    }
+}
+
 /// A store that publishes nothing ends what the atomic at an address showed, but for what was announced there. Its stripe is held.
 pub(super) fn silence(address: u64) {
     // SAFETY: the stripe is held.
     unsafe {
         if let Some(object) = object::find(address, Family::Atomic) {
             object.by = (0, 0);
+            object.own = 0;
             match object::find(address, Family::Annotation) {
                 Some(announced) => object.written.assign(&announced.written),
                 None => object.written.clear(),
