@@ -226,7 +226,7 @@ unsafe fn publish(
             && (order.acquires() || !mode.reads() || (*thread).eye.knows(object))
         {
             ordering(thread, |eye| {
-                object.own = if order.acquires() || !mode.reads() { eye.number() } else { 0 };
+                object.own = if order.acquires() || !mode.reads() { eye.number } else { 0 };
                 eye.publish_to(object);
             });
             return show(what, Some(object), held);

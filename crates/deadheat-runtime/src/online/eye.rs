@@ -24,6 +24,8 @@ pub(crate) struct Eye {
     pub(crate) mine: u64,
     /// The slot; 0: none yet.
     pub(crate) slot: u32,
+    /// A number that no other thread has; 0 as long as there is no slot.
+    pub(super) number: u32,
     /// Whether accesses are ignored.
     out: bool,
     /// Whether the thread learned something in this moment.
@@ -84,12 +86,6 @@ pub(super) const fn is_birth(word: u64) -> bool {
 const OUT: u64 = word::SEALED | word::BYTES;
 
 impl Eye {
-    /// A number of the thread that no other has; not 0.
-    #[inline(always)]
-    pub(super) fn number(&self) -> u32 {
-        (self.version >> 32) as u32 + 1
-    }
-
     /// The clock of the present moment: an even number.
     #[inline(always)]
     pub(super) fn now(&self) -> u64 {
@@ -154,6 +150,7 @@ impl Eye {
             self.clock.set(slot, clock - STEP);
         });
         self.slot = slot;
+        self.number = id.wrapping_add(1);
         self.history = slots::history(slot);
         self.version = u64::from(id) << 32;
         super::block::inherit(&mut self.blocks);

@@ -37,7 +37,7 @@ pub(crate) struct Object {
     next: *mut Object,
     address: u64,
     family: Family,
-    /// For an atomic: the [number](super::eye::Eye::number) of the thread that published all that is shown, so that its own stores
+    /// For an atomic: the number of the thread that published all that is shown, so that its own stores
     /// continue its release sequences; 0: none.
     pub(crate) own: u32,
     /// Who published `written` last, if that is exactly what it knew: its slot, and the clock by which others can tell

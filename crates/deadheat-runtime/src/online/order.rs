@@ -380,7 +380,7 @@ impl Eye {
         }
         // SAFETY: the stripe is held.
         let object = unsafe { object::get(address, Family::Atomic) };
-        object.own = if !continues || order.acquires() { self.number() } else { 0 };
+        object.own = if !continues || order.acquires() { self.number } else { 0 };
         if !continues || order.acquires() || self.knows(object) {
             // What the object shows is known to this thread: all that it knows is all that is to be shown.
             self.publish_to(object);
@@ -396,7 +396,7 @@ impl Eye {
     /// Whether a store of this thread continues what an atomic shows.
     #[inline(always)]
     pub(super) fn continues(&self, object: &Object) -> bool {
-        object.own == self.number()
+        object.own == self.number && object.own != 0
     }
 
     /// What an atomic access that does not release publishes. The stripe is held.
