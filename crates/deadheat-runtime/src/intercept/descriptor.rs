@@ -11,14 +11,14 @@
 //! * pipes and FIFOs: by their inode, which both ends share;
 //! * connected internet stream sockets: by the two ports, one object a direction;
 //! * all other sockets: one object for all of them, since the peer cannot be told;
-//! * `eventfd`, `epoll` and their like: by the descriptor's number, made new at creation;
+//! * `eventfd`, `epoll` and their like: by the descriptor's number, which copies share, made new at creation;
 //! * regular files, devices and terminals: none. A file is shared memory, not a message.
 //!
 //! The objects are numbers that no address of a program can be: their highest byte is `0xfd`.
 
 use core::ffi::c_int;
 use core::ptr::addr_of;
-use core::sync::atomic::AtomicU8;
+use core::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 
 use deadheat_core::access::{Access, Mode, Via};
 use deadheat_core::event::{BlockKind, Op, SyncKind};
@@ -71,8 +71,46 @@ fn object_of(file: c_int, way: Way) -> Option<u64> {
     match status.mode & KIND {
         FIFO => Some(object(PIPE, status.device << 32 ^ status.inode)),
         SOCK => Some(socket(file, way)),
-        NO_KIND => Some(object(ANONYMOUS, file as u64)),
+        NO_KIND => Some(anonymous(file)),
         _ => None,
+    }
+}
+
+/// The object of an `eventfd`, an `epoll` or the like.
+fn anonymous(file: c_int) -> u64 {
+    object(ANONYMOUS, u64::from(number(file)))
+}
+
+/// By descriptor, 1 + the number that it goes by, where that is another one's; and [`COPIED`].
+static NUMBERS: [AtomicU32; (SPAN / CELL) as usize] = [const { AtomicU32::new(0) }; (SPAN / CELL) as usize];
+/// Others went by the descriptor's own number: what is new there does not.
+const COPIED: u32 = 1 << 31;
+/// Numbers from here on are no descriptor's.
+const FRESH: u32 = 1 << 30;
+static NEXT_FRESH: AtomicU32 = AtomicU32::new(0);
+
+/// The number that a descriptor goes by.
+fn number(file: c_int) -> u32 {
+    let known = NUMBERS.get(file as usize).map_or(0, |known| known.load(Ordering::Acquire)) & !COPIED;
+    known.checked_sub(1).unwrap_or(file as u32)
+}
+
+/// A descriptor goes by another number from now on, or by its own.
+fn goes_by(file: c_int, other: Option<u32>) {
+    if let Some(known) = NUMBERS.get(file as usize) {
+        let copied = known.load(Ordering::Relaxed) & COPIED;
+        known.store(copied | other.map_or(0, |number| number + 1), Ordering::Release);
+    }
+}
+
+/// `copy` is a copy of `file` from now on, unless it is none.
+pub(super) fn copied(file: c_int, copy: c_int) {
+    if file >= 0 && copy >= 0 {
+        let number = number(file);
+        if let Some(original) = NUMBERS.get(number as usize) {
+            original.fetch_or(COPIED, Ordering::AcqRel);
+        }
+        goes_by(copy, Some(number));
     }
 }
 
@@ -145,6 +183,7 @@ pub(super) fn closing(pc: usize, file: c_int) {
         return;
     }
     release(pc, file, || {});
+    goes_by(file, None);
     told::forget(file);
     sent::forget(file);
     if let Some(address) = cell(file) {
@@ -182,14 +221,14 @@ fn show(pc: usize, object: u64) {
 
 /// Something is about to show at the `signalfd` `file`, without being put there.
 pub(super) fn notify(pc: usize, file: c_int) {
-    show(pc, object(ANONYMOUS, file as u64));
+    show(pc, anonymous(file));
 }
 
 /// What shows at `file` is told through the `epoll` `set` from now on: who is told of it there comes after what went in, also
 /// if nothing is read.
 pub(super) fn told_by(file: c_int, set: c_int) {
     if let Some(object) = object_of(file, Way::In) {
-        told::add(file, object, set, object != SOCKETS);
+        told::add(file, object, number(set), object != SOCKETS);
     }
 }
 
@@ -207,7 +246,10 @@ pub(super) fn acquire(pc: usize, file: c_int) {
 pub(super) fn created(pc: usize, file: c_int) {
     if file >= 0 {
         made(pc, file);
-        log::event(pc, &Op::Forget { object: object(ANONYMOUS, file as u64) });
+        let is_copied =
+            NUMBERS.get(file as usize).is_some_and(|known| known.load(Ordering::Relaxed) & COPIED != 0);
+        goes_by(file, is_copied.then(|| FRESH | (NEXT_FRESH.fetch_add(1, Ordering::Relaxed) % FRESH)));
+        log::event(pc, &Op::Forget { object: anonymous(file) });
     }
 }
 

@@ -2,7 +2,7 @@
 
 use core::ffi::{c_char, c_int, c_uint, c_void};
 
-use super::descriptor::{closing, created, made, replaced, used};
+use super::descriptor::{closing, copied, created, made, replaced, used};
 use crate::cold::start;
 
 /// Functions whose result is a new descriptor. An argument too many, where a function takes it only at times, does no
@@ -66,8 +66,38 @@ intercept! {
         // SAFETY: passed on.
         let copy = unsafe { real!("dup", Real)(file) };
         made(pc, copy);
+        copied(file, copy);
         copy
     }
+}
+
+macro_rules! controls {
+    ($($export:ident / $inner:ident $name:literal)*) => {$(
+        intercept! {
+            /// Of what it does, that a descriptor is copied. The third argument is passed on whatever it is, if there is one.
+            fn $export / $inner(file: c_int, command: c_int, argument: usize) -> c_int; pc {
+                const F_DUPFD: c_int = 0;
+                const F_DUPFD_CLOEXEC: c_int = 1030;
+                type Real = unsafe extern "C" fn(c_int, c_int, usize) -> c_int;
+                let copies = [F_DUPFD, F_DUPFD_CLOEXEC].contains(&command);
+                if copies {
+                    used(pc, file);
+                }
+                // SAFETY: passed on.
+                let result = unsafe { real!($name, Real)(file, command, argument) };
+                if copies {
+                    made(pc, result);
+                    copied(file, result);
+                }
+                result
+            }
+        }
+    )*};
+}
+
+controls! {
+    dh_wrap_fcntl / fcntl "fcntl"
+    dh_wrap_fcntl64 / fcntl64 "fcntl64"
 }
 
 macro_rules! duplicates {
@@ -81,6 +111,7 @@ macro_rules! duplicates {
                 let copy = unsafe { real!($name, Real)(file, to $(, $flags)?) };
                 if copy != file {
                     replaced(pc, copy);
+                    copied(file, copy);
                 }
                 copy
             }

@@ -13,7 +13,7 @@ use deadheat_core::wire::descriptor::{CELL, SPAN};
 /// An object that is told; nothing if it is 0.
 struct Told {
     object: AtomicU64,
-    /// 1 + the `epoll`'s number, and above [`FILE`] 1 + that of the descriptor which it has, if the object is that one's alone.
+    /// 1 + the number that the `epoll` goes by, and above [`FILE`] 1 + that of the descriptor which it has, if the object is that one's alone.
     by: AtomicU64,
 }
 
@@ -35,10 +35,10 @@ fn places(object: u64) -> impl Iterator<Item = &'static Told> {
     (first..first + TRIED).map(|place| &TOLD[place % TOLD.len()])
 }
 
-/// What shows at `file`, which is `object`, is told through the `epoll` `set` from now on; with `alone` until `file` is closed.
-pub(super) fn add(file: c_int, object: u64, set: c_int, alone: bool) {
+/// What shows at `file`, which is `object`, is told through the `epoll` that goes by `set` from now on; with `alone` until `file` is closed.
+pub(super) fn add(file: c_int, object: u64, set: u32, alone: bool) {
     let Some(known) = OBJECTS.get(file as usize) else { return };
-    let mut by = set as u64 + 1;
+    let mut by = u64::from(set) + 1;
     if known.load(Ordering::Relaxed) != if alone { object } else { 0 } {
         forget(file);
     }
