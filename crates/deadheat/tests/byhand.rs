@@ -7,7 +7,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use common::{clean, each_compiler, folder, ok, output, with};
+use common::{clean, deadheat, each_compiler, folder, ok, output, with};
 
 const SUITE: &str = "byhand";
 /// What the first lines of the report say, in the form for people.
@@ -473,4 +473,32 @@ fn by_hand(folder: &Path, arguments: &[&str]) -> Command {
     clean(&mut command);
     command.args(arguments);
     command
+}
+
+/// As under ThreadSanitizer, so that Rust's threads do not lock what no other program's do. A handler of the program's can hand the
+/// fault on, and what it puts back is nothing.
+#[test]
+fn rust_s_library_is_told_that_somebody_handles_faults() {
+    for (name, library, answers) in
+        [("asks", None, "0 0 0\n"), ("asks-rust", Some("libstd-0123456789abcdef.rlib"), "1 0 1\n")]
+    {
+        let folder = folder(SUITE, name);
+        if let Some(library) = library {
+            fs::write(folder.join(library), "!<arch>\n").expect("writable");
+        }
+        build_of("asks.c", ("cc", "c++"), &folder, &library.into_iter().collect::<Vec<_>>());
+        for way in ["", "run"] {
+            let ended = match way {
+                "" => run(&folder, "", &[]),
+                _ => ended(deadheat().args(["run", "--", "./program"]), &folder),
+            };
+            assert_eq!(ended.out, answers, "{}", ended.err);
+            assert!(
+                ended.signal == Some(11) || ended.code == Some(128 + 11),
+                "{:?} {}",
+                ended.code,
+                ended.err
+            );
+        }
+    }
 }

@@ -181,6 +181,7 @@ fn install(
 ) -> (usize, c_int) {
     let at = signal as usize % SIGNALS;
     let before = given(signal);
+    let handler = if handler == deadly::usual() { SIG_DFL } else { handler };
     if handler == ours() {
         set(handler);
         return before;
@@ -229,6 +230,9 @@ intercept! {
             };
             if result == 0 && !old.is_null() {
                 answer(&mut *old.cast::<Action>(), before);
+                if action.is_null() {
+                    deadly::answer(signal, &mut *old.cast::<Action>());
+                }
             }
             result
         }

@@ -51,6 +51,8 @@ pub(crate) struct Line {
     pub(crate) own_pass_options: bool,
     /// OpenMP is asked for; its library is linked, too.
     pub(crate) openmp: bool,
+    /// Rust's standard library is linked.
+    pub(crate) rust: bool,
     /// What is said about the instrumentation itself, as options of clang's compiler proper: its driver takes
     /// the words only where it is told to sanitize.
     pub(crate) tuning: Vec<String>,
@@ -182,6 +184,7 @@ struct Reader {
     own_pass_options: bool,
     openmp: bool,
     names_openmp: bool,
+    rust: bool,
     tuning: Vec<String>,
     language: Option<String>,
     linker_z: bool,
@@ -291,6 +294,7 @@ impl Reader {
     }
 
     fn input(&mut self, name: &str) {
+        self.rust |= is_rust_s_library(name);
         let end = name.rsplit_once('.').map_or("", |(_, end)| end);
         match &self.language {
             Some(language) if language.ends_with("header") => self.headers = true,
@@ -319,9 +323,16 @@ impl Reader {
             static_cxx_library: self.static_cxx_library,
             own_pass_options: self.own_pass_options,
             openmp: self.openmp || self.names_openmp,
+            rust: self.rust,
             tuning: self.tuning,
         }
     }
+}
+
+/// Whether an input is the standard library of Rust, as its compiler names it.
+fn is_rust_s_library(name: &str) -> bool {
+    let file = name.rsplit('/').next().unwrap_or(name);
+    file.starts_with("libstd-") && file.ends_with(".rlib")
 }
 
 /// Whether an option has the driver link OpenMP's library.
@@ -396,6 +407,7 @@ mod tests {
     fn what_a_link_makes() {
         let output = |text| read(text).output;
         assert_eq!(output("a.o"), Output::Executable);
+        assert!(read("a.o /x/libstd-0123456789abcdef.rlib -lc").rust && !read("libstd-a.a libstd.rlib").rust);
         assert_eq!(output("a.o -pie -Wl,-Bstatic -la -Wl,-Bdynamic"), Output::Executable);
         assert_eq!(output("-static a.o"), Output::StaticExecutable);
         assert_eq!(output("-static-pie a.o"), Output::StaticExecutable);

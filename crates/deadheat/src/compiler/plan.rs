@@ -123,6 +123,11 @@ fn debug(line: &Line, before: &mut Vec<OsString>) {
 /// The runtime for programs; for shared libraries the leave to lack it, since the program that
 /// loads them has it.
 fn link(line: &Line, compiler: Identity, object: &Object, additions: &mut Additions) {
+    let is_program = [Output::Executable, Output::StaticExecutable].contains(&line.output);
+    if line.rust && is_program && line.has_libc {
+        // Read by the runtime (`intercept::deadly`).
+        additions.before.push("-Wl,--defsym=deadheat_program_is_rust=1".into());
+    }
     match line.output {
         Output::Relocatable => {}
         Output::SharedLibrary => {
