@@ -6,7 +6,7 @@
 //!
 //! - A release store begins a release sequence. A store of another thread ends it; a read-modify-write continues it, and heads
 //!   a sequence of its own if it releases. A store of the thread that began it continues it, as in C++11 to C++17 and C11 to C17:
-//!   programs rely on it that are right by those, C++20 gave it up for the sake of its text, and no compiler makes use of that.
+//!   programs rely on it that are right by those, C++20 gave it up for the sake of its text, and no compiler is known to make use of that.
 //!   Where another thread has headed a sequence meanwhile, it ends all the same.
 //! - An acquire load that reads from a release sequence sees what its head published. A relaxed
 //!   load leaves that to the thread's next acquire fence.

@@ -13,7 +13,7 @@
 
 pub mod reorder;
 
-use deadheat_core::access::{Access, Mode, Via};
+use deadheat_core::access::{Access, MemoryOrder, Mode, Via};
 use deadheat_core::event::{BlockKind, Event, LockMode, Op, SyncKind};
 use deadheat_core::ids::ThreadId;
 use deadheat_core::rule::conflicts;
@@ -294,20 +294,7 @@ impl Edges<'_> {
         if !read.mode.reads() {
             return heads;
         }
-        for at in (0..index).rev() {
-            if begins(&self.events[at], read.address).is_some() {
-                break;
-            }
-            let Some(write) = access(self.events, at).filter(|access| access.mode.writes()) else { continue };
-            let Some(order) = write.atomic else {
-                if (write.address..write.end()).contains(&read.address) {
-                    break;
-                }
-                continue;
-            };
-            if write.address != read.address {
-                continue;
-            }
+        for (at, write, order) in self.atomic_writes_before(index, read.address) {
             if order.releases() {
                 heads.push(at);
             } else {
@@ -323,25 +310,33 @@ impl Edges<'_> {
         heads
     }
 
+    /// The atomic writes to an address before an event, the last one first, as far back as its present value comes from: with their
+    /// orders, and where they are.
+    fn atomic_writes_before(
+        &self,
+        index: usize,
+        address: u64,
+    ) -> impl Iterator<Item = (usize, Access, MemoryOrder)> {
+        let write = move |at| access(self.events, at).filter(|access| access.mode.writes());
+        let ends =
+            move |write: &Access| write.atomic.is_none() && (write.address..write.end()).contains(&address);
+        (0..index)
+            .rev()
+            .take_while(move |&at| {
+                begins(&self.events[at], address).is_none() && !write(at).is_some_and(|write| ends(&write))
+            })
+            .filter_map(move |at| {
+                let write = write(at).filter(|write| write.address == address)?;
+                Some((at, write, write.atomic?))
+            })
+    }
+
     /// What the store at `index`, which does not release, goes on showing: of what its thread itself published there before, if
     /// no other thread stored or published there since.
     fn own_sequence(&self, index: usize, store: &Access) -> Vec<usize> {
         let thread = self.events[index].thread;
         let mut heads = Vec::new();
-        for at in (0..index).rev() {
-            if begins(&self.events[at], store.address).is_some() {
-                break;
-            }
-            let Some(write) = access(self.events, at).filter(|access| access.mode.writes()) else { continue };
-            let Some(order) = write.atomic else {
-                if (write.address..write.end()).contains(&store.address) {
-                    break;
-                }
-                continue;
-            };
-            if write.address != store.address {
-                continue;
-            }
+        for (at, write, order) in self.atomic_writes_before(index, store.address) {
             let (own, only_writes) = (self.events[at].thread == thread, !write.mode.reads());
             let published = if order.releases() { Some(at) } else { self.release_fence_before(at) };
             match published {
