@@ -223,3 +223,49 @@ fn races_in_what_a_library_calls_that_is_not_instrumented_are_told_with_a_note()
         assert!(!said(&left_out).contains("not instrumented"), "{}", said(&left_out));
     });
 }
+
+/// Between any two instructions of `put_between` in the first thread, those of the runtime among them, a handler calls functions.
+const STEPS: &str = "\
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+int shared, handled;
+__attribute__((noinline)) static void deeper(int value) { handled += value; }
+__attribute__((noinline)) static void deep(int value) { deeper(value); deeper(value); }
+static void handle(int signal) { deep(signal); }
+__attribute__((noinline)) static void put(int value) { shared = value; }
+__attribute__((noinline)) static void put_between(int value) { put(value); put(value + 1); }
+static void step(long on) {
+  __asm__ volatile(\"pushfq\\n andq $~0x100, (%%rsp)\\n orq %0, (%%rsp)\\n popfq\" : : \"r\"(on << 8) : \"memory\", \"cc\");
+}
+static void *work(void *none) { put_between(3); return none; }
+int main(void) {
+  struct sigaction action = {.sa_handler = handle};
+  sigaction(SIGTRAP, &action, 0);
+  pthread_t thread;
+  pthread_create(&thread, 0, work, 0);
+  step(1);
+  put_between(1);
+  step(0);
+  pthread_join(thread, 0);
+  if (handled < 100 * SIGTRAP) abort();
+  return 0;
+}
+";
+
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn a_handler_between_any_two_instructions_leaves_the_calls_as_they_were() {
+    each_compiler("handler-between", |compilers, folder| {
+        build(compilers, folder, STEPS, &["-g", "-mno-red-zone"]);
+        let races = races(folder);
+        let of_shared: Vec<&Value> =
+            races.iter().filter(|race| race["accesses"][0]["frames"][0]["function"] == "put").collect();
+        assert_eq!(of_shared.len(), races.len(), "{races:?}");
+        for access in races.iter().flat_map(|race| race["accesses"].as_array().into_iter().flatten()) {
+            let functions = access["frames"].as_array().into_iter().flatten().map(|frame| &frame["function"]);
+            let outermost = if access["thread"] == "main" { "main" } else { "work" };
+            assert!(functions.eq(["put", "put_between", outermost]), "{access}");
+        }
+    });
+}

@@ -8,8 +8,9 @@ use deadheat_core::access::{Access, Mode, Via};
 use deadheat_core::kind::Kind;
 
 use crate::cold::{modules, start};
-use crate::hot::access::{on_access, on_entry, on_exit};
+use crate::hot::access::{on_access, on_entry_in_general, on_exit_in_general};
 use crate::hot::log;
+use crate::hot::thread::{Frame, Thread};
 use crate::online;
 
 const fn kind(log2: u16, mode: Mode, via: Via) -> u16 {
@@ -84,8 +85,8 @@ shim!(__tsan_vptr_update, "rdx", on_vptr_update);
 shim!(__tsan_read_range, "rdx", on_read_range);
 shim!(__tsan_write_range, "rdx", on_write_range);
 shim!(__tsan_init, "rdi", on_init);
-shim_entry!(__tsan_func_entry, on_entry);
-shim_exit!(__tsan_func_exit, on_exit);
+shim_entry!(__tsan_func_entry, on_entry_in_general);
+shim_exit!(__tsan_func_exit, on_exit_in_general);
 
 /// A store of a virtual table pointer; storing the value that is there already (a constructor or
 /// destructor of a class without its own functions) is no change that anybody could see.

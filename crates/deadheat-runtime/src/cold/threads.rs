@@ -28,7 +28,7 @@ static KEY: AtomicU32 = AtomicU32::new(u32::MAX);
 /// `PTHREAD_DESTRUCTOR_ITERATIONS`: destructors that set their key again are run this often.
 const DESTRUCTOR_ROUNDS: usize = 4;
 
-const STATE_SIZE: usize = size_of::<Thread>().next_multiple_of(4096);
+const STATE_SIZE: usize = (size_of::<Thread>() + size_of::<Frame>()).next_multiple_of(4096);
 /// The state, its frames, for each of them a node of the tree of calls, and nodes that it came to.
 const MAPPING_SIZE: usize =
     STATE_SIZE + MAX_FRAMES * (size_of::<Frame>() + size_of::<u32>()) + size_of::<online::Near>();

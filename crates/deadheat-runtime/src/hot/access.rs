@@ -1,7 +1,7 @@
 //! Plain accesses, function entry and exit.
 //!
 //! Cost: an access that the codec predicts takes about thirty instructions and stores one word
-//! behind the last record; an entry stores a frame. Model: "append (place, kind, address) to the
+//! behind the last record; an entry stores a frame, which its hook does by itself. Model: "append (place, kind, address) to the
 //! thread's sequence of events".
 
 use core::sync::atomic::{Ordering, compiler_fence};
@@ -11,7 +11,9 @@ use deadheat_core::kind::Kind;
 
 use super::log;
 use super::thread::{self, Frame, Thread};
+use crate::gate;
 use crate::online::beside;
+use crate::sys;
 
 /// Records an access of the kind `KIND` (a [`Kind`]'s bits) at `address`, made before `pc`.
 ///
@@ -57,73 +59,79 @@ unsafe extern "C" fn on_unknown_access<const KIND: u16>(address: usize, pc: usiz
     }
 }
 
-/// A function was entered; it was called from before `call`, and its stack pointer is `stack`.
+/// A function was entered; it was called from before `call`, and its stack pointer is `stack`. The entry hook does the same by itself, if it can
+/// (`sys`, `shim_entry!`).
 ///
 /// # Safety
-/// Called by the entry hook.
-pub(crate) unsafe extern "C" fn on_entry(call: usize, stack: usize) {
-    // SAFETY: passed on.
-    let Some(thread) = thread::known() else { return unsafe { on_unknown_entry(call, stack) } };
-    // SAFETY: `known` gives the calling thread's own state; `top` is within its frames.
+/// Called on the entering thread.
+pub(crate) unsafe fn on_entry(call: usize, stack: usize) {
+    let Some(thread) = thread::current() else { return };
+    // SAFETY: `current` gives the calling thread's own state; `top` is within its frames.
     unsafe {
         let state = &mut *thread;
-        let frame = state.top;
-        if frame == state.frames_end {
+        if state.top == state.frames_end {
             state.too_deep += 1;
+            // The hooks would leave functions that are in no frame.
+            sys::machine::set_frames_word(0);
             return;
         }
-        // A handler may come before any of the three: before the second it uses this frame for its
-        // own functions, after it it may tell the trace of this one.
-        let entered = Frame { call: call as u64, stack: stack as u64 };
-        frame.write_volatile(entered);
+        // A handler leaves the next frame as it was (`intercept::signal`).
+        state.top.write(Frame { call: call as u64, stack: stack as u64 });
         compiler_fence(Ordering::SeqCst);
-        state.top = frame.add(1);
-        compiler_fence(Ordering::SeqCst);
-        frame.write_volatile(entered);
+        state.top = state.top.add(1);
     }
 }
 
-/// As [`on_entry`], by a thread that is not known yet, which is attached, or one that is not watched. The common way has no
-/// call but at its end, hence no frame.
-#[cold]
-#[inline(never)]
-unsafe extern "C" fn on_unknown_entry(call: usize, stack: usize) {
-    if thread::current().is_some() {
+/// As [`on_entry`], where the hook could not do it. From now on it can.
+///
+/// # Safety
+/// Called by the entry hook.
+pub(crate) unsafe extern "C" fn on_entry_in_general(call: usize, stack: usize) {
+    if follows() {
         // SAFETY: passed on.
         unsafe { on_entry(call, stack) };
     }
 }
 
-/// The innermost function is left.
+/// The innermost function is left. The exit hook does the same by itself, if it can.
 ///
 /// # Safety
-/// Called by the exit hook.
-pub(crate) unsafe extern "C" fn on_exit() {
-    // SAFETY: passed on.
-    let Some(thread) = thread::known() else { return unsafe { on_unknown_exit() } };
-    // SAFETY: `known` gives the calling thread's own state.
+/// Called on the leaving thread.
+pub(crate) unsafe fn on_exit() {
+    let Some(thread) = thread::current() else { return };
+    // SAFETY: `current` gives the calling thread's own state.
     unsafe {
         let state = &mut *thread;
         if state.too_deep != 0 {
             state.too_deep -= 1;
-            return;
+        } else if state.top != state.frames {
+            leave_to(state, state.top.sub(1));
         }
-        if state.top == state.frames {
-            return;
-        }
-        leave_to(state, state.top.sub(1));
     }
 }
 
-/// As [`on_exit`], by a thread that is not known yet, which is attached, or one that is not watched. The common way has no
-/// call but at its end, hence no frame.
-#[cold]
-#[inline(never)]
-unsafe extern "C" fn on_unknown_exit() {
-    if thread::current().is_some() {
+/// As [`on_exit`], where the hook could not do it.
+///
+/// # Safety
+/// Called by the exit hook.
+pub(crate) unsafe extern "C" fn on_exit_in_general() {
+    if follows() {
         // SAFETY: passed on.
         unsafe { on_exit() };
     }
+}
+
+/// Whether the calling thread follows its calls: then its hooks do it from now on, if all of its functions have frames.
+fn follows() -> bool {
+    if gate::FRAMES.load(Ordering::Relaxed) == 0 {
+        return false;
+    }
+    let Some(thread) = thread::current() else { return false };
+    // SAFETY: `current` gives the calling thread's own state.
+    if unsafe { (*thread).too_deep } == 0 {
+        sys::machine::set_frames_word(thread as usize);
+    }
+    true
 }
 
 /// Leaves functions until `top` is the next free frame.

@@ -13,7 +13,7 @@ use super::deadly;
 use crate::cold::byhand;
 use crate::cold::start::recording;
 use crate::hot::log;
-use crate::hot::thread::{self, Thread};
+use crate::hot::thread::{self, Frame, Thread};
 use crate::online;
 use crate::sys::c;
 
@@ -122,6 +122,8 @@ struct Interrupted {
     handler_stack: u64,
     handler_ignored: u32,
     ignore_sync: u32,
+    /// The next free frame, if there is one: the entry hook may have filled it already.
+    frame: Option<Frame>,
 }
 
 impl Interrupted {
@@ -139,6 +141,8 @@ impl Interrupted {
             handler_stack: state.handler_stack,
             handler_ignored: state.handler_ignored,
             ignore_sync: state.ignore_sync,
+            // SAFETY: `top` is within the thread's frames.
+            frame: (state.top != state.frames_end).then(|| unsafe { state.top.read() }),
         };
         if !SYNCHRONOUS.contains(&signal) {
             state.signal = signal as u32;
@@ -157,6 +161,10 @@ impl Interrupted {
         let state = unsafe { &mut *thread };
         (state.signal, state.handler_stack) = (self.signal, self.handler_stack);
         (state.handler_ignored, state.ignore_sync) = (self.handler_ignored, self.ignore_sync);
+        if let Some(frame) = self.frame.filter(|_| state.top != state.frames_end) {
+            // SAFETY: `top` is within the thread's frames.
+            unsafe { state.top.write(frame) };
+        }
     }
 }
 

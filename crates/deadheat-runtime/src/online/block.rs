@@ -626,7 +626,7 @@ pub(crate) unsafe fn access(
 pub(crate) fn hint(cell: &[AtomicU64; 2], word: u64, blocks: &mut Blocks) {
     // While it grows, the second word may not be a copy yet.
     let first = cell[0].load(Ordering::Acquire);
-    if word::is_special(first) && word::linked(first) != 0 && !word::is_common(first) {
+    if word::is_link(first) && word::linked(first) != 0 {
         show(cell, word, blocks);
     }
 }
@@ -650,9 +650,8 @@ pub(crate) fn show(cell: &[AtomicU64; 2], word: u64, blocks: &mut Blocks) {
 pub(crate) unsafe fn unlink(cell: &[AtomicU64; 2], blocks: &mut Blocks) {
     let first = cell[0].load(Ordering::Relaxed);
     let block = word::linked(first) as *mut Block;
-    if word::is_special(first)
+    if word::is_link(first)
         && !block.is_null()
-        && !word::is_common(first)
         && cell[0].compare_exchange(first, 0, Ordering::SeqCst, Ordering::Relaxed).is_ok()
     {
         // SAFETY: its link is gone, and we took it away.

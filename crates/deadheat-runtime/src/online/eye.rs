@@ -222,27 +222,25 @@ impl Eye {
         }
     }
 
-    /// As [`Self::tell_context`], with few steps where the calls are known and at most one lock is held.
+    /// As [`Self::tell_context`], with few steps where at most one lock is held.
     ///
     /// # Safety
     /// As there.
     #[inline(always)]
     pub(super) unsafe fn tell_moment(thread: *mut Thread) {
-        // SAFETY: the caller's promise; a thread with a slot has its history, and nodes below `low` are filled.
+        // SAFETY: the caller's promise; a thread with a slot has its history.
         unsafe {
-            let (top, eye) = ((*thread).top, &mut (*thread).eye);
-            let history = &*eye.history;
-            let told = top == (*thread).low && top != (*thread).frames;
-            if !told || eye.is_out() || memory::is_limited() {
+            if (*thread).eye.is_out() || memory::is_limited() {
                 return Eye::tell_context(thread);
             }
-            let depth = top.offset_from_unsigned((*thread).frames);
-            let clock = word::clock(eye.mine);
-            if !history.context_in_short((clock, eye.begun), *eye.nodes.add(depth - 1), &eye.held) {
+            let node = Eye::node(thread);
+            let eye = &mut (*thread).eye;
+            let moment = (word::clock(eye.mine), eye.begun);
+            if !(*eye.history).context_in_short(moment, node, &eye.held) {
                 return Eye::tell_context(thread);
             }
             eye.relocked = false;
-            (*thread).clean = top;
+            (*thread).clean = (*thread).top;
         }
     }
 

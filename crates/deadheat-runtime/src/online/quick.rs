@@ -263,7 +263,7 @@ unsafe fn renew_in_crowd(thread: *mut Thread, cell: &Cell, mine: u64) -> Entered
     let first = cell[0].load(Ordering::Acquire);
     let block = word::linked(first);
     // It may have none any more.
-    if !word::is_special(first) || block == 0 || word::is_common(first) {
+    if !word::is_link(first) || block == 0 {
         return Entered::No;
     }
     // It is mostly going to be changed: its line is not to come twice.

@@ -87,12 +87,16 @@ const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 /// in the middle, and children are numbered soon after their parents: most are in the first, and the table takes as many pages
 /// as the tree needs.
 fn places(parent: u32, hash: u64) -> impl Iterator<Item = usize> {
-    let home = 2 * parent as usize % TABLE;
-    let near = BLOCKS_LOG2.into_iter().flat_map(move |block| {
-        let start = home >> block << block | hash.rotate_right(3 * block) as usize & ((1 << block) - 1);
-        (0..FEW).map(move |step| start / FEW * FEW + (start + step) % FEW)
-    });
+    let near = BLOCKS_LOG2.into_iter().flat_map(move |block| places_in(block, parent, hash));
     near.chain((0..TABLE).map(move |step| (hash as usize + step) % TABLE))
+}
+
+/// Those within one of the blocks.
+#[inline(always)]
+fn places_in(block: u32, parent: u32, hash: u64) -> impl Iterator<Item = usize> {
+    let home = 2 * parent as usize % TABLE;
+    let start = home >> block << block | hash.rotate_right(3 * block) as usize & ((1 << block) - 1);
+    (0..FEW).map(move |step| start / FEW * FEW + (start + step) % FEW)
 }
 
 /// log2 of the entries of the blocks: a cache line, four pages, and so on.
@@ -110,10 +114,29 @@ fn entry(node: u32, hash: u64) -> u32 {
     (hash >> 32) as u32 & !(NODES as u32 - 1) | node
 }
 
-#[cold]
 #[inline(never)]
 fn look_up(tree: &Tree, parent: u32, call: u64) -> u32 {
     let hash = hash_of(parent, call);
+    // Mostly it is here.
+    for at in places_in(BLOCKS_LOG2[0], parent, hash) {
+        let found = tree.table[at].load(Ordering::Acquire);
+        if is_entry(found, hash, parent, call) {
+            return found % NODES as u32;
+        }
+    }
+    find_or_add(tree, parent, call, hash)
+}
+
+/// Whether an entry is that of a call below a node, which has this hash.
+#[inline(always)]
+fn is_entry(found: u32, hash: u64, parent: u32, call: u64) -> bool {
+    let node = found % NODES as u32;
+    found == entry(node, hash) && is_child(node, parent, call)
+}
+
+#[cold]
+#[inline(never)]
+fn find_or_add(tree: &Tree, parent: u32, call: u64, hash: u64) -> u32 {
     let mut fresh = 0;
     for at in places(parent, hash) {
         let mut found = tree.table[at].load(Ordering::Acquire);
@@ -134,9 +157,8 @@ fn look_up(tree: &Tree, parent: u32, call: u64) -> u32 {
                 Err(other) => found = other,
             }
         }
-        let node = found % NODES as u32;
-        if found == entry(node, hash) && is_child(node, parent, call) {
-            return node;
+        if is_entry(found, hash, parent, call) {
+            return found % NODES as u32;
         }
     }
     parent

@@ -172,6 +172,12 @@ pub(crate) const fn is_common(word: u64) -> bool {
     word & COMMON == COMMON
 }
 
+/// Whether a word is a link or a seal: whether it is [special](is_special), and no [name](is_common).
+#[inline(always)]
+pub(crate) const fn is_link(word: u64) -> bool {
+    word & COMMON == SPECIAL
+}
+
 /// The row and the age of a name.
 pub(crate) const fn common(name: u64) -> (usize, u64) {
     let row = name & ((1 << ROW_BITS) - 1);

@@ -1,11 +1,16 @@
 //! The system as one short list: raw calls, thread-local word, real functions.
 //!
-//! Invariant: machine-specific code is in `x86_64.rs` and `x86_64_through.rs` alone.
+//! Invariant: machine-specific code is in the files `x86_64*.rs` alone.
 
 #[macro_use]
 #[cfg(target_arch = "x86_64")]
 #[path = "x86_64.rs"]
 pub(crate) mod machine;
+
+#[macro_use]
+#[cfg(target_arch = "x86_64")]
+#[path = "x86_64_frames.rs"]
+mod frames;
 
 #[macro_use]
 #[cfg(target_arch = "x86_64")]

@@ -14,9 +14,9 @@ core::arch::global_asm!(
     ".p2align 3",
     ".local deadheat_thread",
     ".type deadheat_thread, @object",
-    ".size deadheat_thread, 40",
+    ".size deadheat_thread, 48",
     "deadheat_thread:",
-    ".zero 40",
+    ".zero 48",
     ".text",
 );
 
@@ -33,13 +33,25 @@ pub(crate) fn thread_word() -> usize {
     word
 }
 
-/// Sets the calling thread's first word.
+/// Sets the calling thread's first word, and takes back its [sixth](set_frames_word).
 #[cfg(deadheat_object)]
 #[inline(always)]
 pub(crate) fn set_thread_word(word: usize) {
+    set_frames_word(0);
     // SAFETY: writes the word defined above.
     unsafe {
         asm!("mov qword ptr fs:[deadheat_thread@tpoff], {}", in(reg) word,
+            options(nostack, preserves_flags));
+    }
+}
+
+/// Sets the calling thread's sixth word: its `Thread`, whose frames the hooks of entry and exit ([`shim_entry!`]) then change by themselves, or 0.
+#[cfg(deadheat_object)]
+#[inline(always)]
+pub(crate) fn set_frames_word(word: usize) {
+    // SAFETY: writes the sixth word defined above.
+    unsafe {
+        asm!("mov qword ptr fs:[deadheat_thread@tpoff + 40], {}", in(reg) word,
             options(nostack, preserves_flags));
     }
 }
@@ -103,6 +115,9 @@ pub(crate) fn thread_word() -> usize {
 
 #[cfg(not(deadheat_object))]
 pub(crate) fn set_thread_word(_: usize) {}
+
+#[cfg(not(deadheat_object))]
+pub(crate) fn set_frames_word(_: usize) {}
 
 #[cfg(not(deadheat_object))]
 pub(crate) fn set_moment_word(_: u64) {}
@@ -369,46 +384,6 @@ pub(crate) struct Variadic {
 }
 
 const _: () = assert!(core::mem::offset_of!(Variadic, pc) == 216);
-
-/// Exports the hook of a function's entry, which passes its return address and its caller's stack
-/// pointer to `$target`: `entry(call, stack, …)`. Returns at once if calls are not followed.
-macro_rules! shim_entry {
-    ($name:ident, $target:path) => {
-        #[cfg(deadheat_object)]
-        #[unsafe(naked)]
-        #[unsafe(no_mangle)]
-        unsafe extern "C" fn $name() {
-            core::arch::naked_asm!(
-                "cmp byte ptr [rip + {frames}], 0",
-                "je 2f",
-                "lea rsi, [rsp + 8]",
-                "jmp {target}",
-                "2:",
-                "ret",
-                frames = sym $crate::gate::FRAMES,
-                target = sym $target,
-            )
-        }
-    };
-}
-
-/// Exports the hook of a function's exit: `$target`, or nothing if calls are not followed.
-macro_rules! shim_exit {
-    ($name:ident, $target:path) => {
-        #[cfg(deadheat_object)]
-        #[unsafe(naked)]
-        #[unsafe(no_mangle)]
-        unsafe extern "C" fn $name() {
-            core::arch::naked_asm!(
-                "cmp byte ptr [rip + {frames}], 0",
-                "jne {target}",
-                "ret",
-                frames = sym $crate::gate::FRAMES,
-                target = sym $target,
-            )
-        }
-    };
-}
 
 /// Exports `$name`: calls `$before`, then goes to the function whose address that returned, with
 /// the integer arguments as they were. For variadic functions of pointers, which leave the
