@@ -1,4 +1,4 @@
-//! New threads wait for others that are created behind them, until a thread blocks or for a moment.
+//! New threads wait for others that are created behind them, until a thread blocks, none is created for a while, or for a moment.
 
 mod common;
 
@@ -15,6 +15,8 @@ const CASES: &[(&str, Option<u32>, &str)] = &[
     ("waits", None, "ended\n"),
     ("waits", Some(0), "ended\n"),
     ("waits", Some(20), "ended\n"),
+    // It waits 6 seconds, a fiftieth of what is said, as no other thread is created.
+    ("waits", Some(300_000), "ended\n"),
     // Who blocks lets it go.
     ("blocks", Some(600_000), "ended\n"),
 ];

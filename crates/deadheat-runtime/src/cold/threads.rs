@@ -281,8 +281,8 @@ impl Child {
         names(|names| names.failed(self.id()));
         // SAFETY: the child never ran.
         unsafe {
-            if (*self.0).together.is_some() {
-                together::came();
+            if let Some(let_go) = (*self.0).together {
+                together::came(let_go);
             }
             recycle(self.0);
         }

@@ -7,6 +7,7 @@ use deadheat_core::event::Op;
 use deadheat_core::ids::ThreadId;
 
 use crate::abi::annotate::name_current;
+use crate::cold::together::Creating;
 use crate::cold::{callers, modules, start, threads};
 use crate::gate::{self, Blocked};
 use crate::hot::log;
@@ -24,6 +25,7 @@ intercept! {
         let real = real!("pthread_create", Create);
         // SAFETY: the program's own arguments, or ours in their place.
         unsafe {
+            let creating = Creating::new();
             let child = if start::recording() {
                 let start = (routine as usize, argument as usize);
                 let given = threads::number_of_child(start.0, start.1);
@@ -37,6 +39,7 @@ intercept! {
             let (first, data) = child.start(quiet.as_ref());
             let id = child.id();
             let result = crate::hot::thread::internal(|| real(thread, attributes, first, data));
+            drop(creating);
             if result == 0 {
                 // The OpenMP library joins its own threads, if at all, when the process ends.
                 let joinable = !detaches(attributes) && !modules::is_openmp(pc as u64);

@@ -40,28 +40,72 @@ pub(crate) fn enter_otherwise(seen: &impl Seen, set: &[AtomicU64], mine: u64) ->
 /// As [`enter`], of a read in the place of its slot's earlier one of the same bytes, as most are that threads make in ever new moments, or, of a plain one, with one of other bytes.
 #[inline(always)]
 pub(crate) fn renew(seen: &impl Seen, set: &[AtomicU64], mine: u64) -> Came {
+    match renewed(set, mine) {
+        Renewed::There(word) => Came::There(word),
+        Renewed::Yes(new) => judged::<true>(seen, set, (mine, new)),
+        Renewed::No => Came::No,
+    }
+}
+
+/// As [`renew`] of a plain read, with few steps: what is not ordered and no plain read is to be judged, also if it is harmless.
+#[inline(always)]
+pub(crate) fn renew_in_short(seen: &impl Seen, set: &[AtomicU64], mine: u64) -> Came {
+    let new = match renewed(set, mine) {
+        Renewed::There(word) => return Came::There(word),
+        Renewed::Yes(new) => new,
+        Renewed::No => return Came::No,
+    };
+    for place in set {
+        let word = place.load(Ordering::SeqCst);
+        // A set fills from its beginning: whoever comes into this place sees the access.
+        if word == 0 {
+            break;
+        }
+        if !is_read(word) && !same_slot(word, mine) && !seen.ordered(word) {
+            return Came::Met(new);
+        }
+    }
+    Came::Yes(new)
+}
+
+/// What became of an access whose slot may have an earlier one of its kind in a set.
+enum Renewed {
+    There(u64),
+    /// It is in the set by this word, and is to be judged.
+    Yes(u64),
+    No,
+}
+
+/// Publishes a read in the place of the first of its slot's earlier ones that it can go in the place of, or be one word with.
+#[inline(always)]
+fn renewed(set: &[AtomicU64], mine: u64) -> Renewed {
     for place in set {
         let word = place.load(Ordering::Acquire);
         if same_slot_and_kind(word, mine) {
-            if is_earlier(word, mine) {
-                return if word == mine {
-                    Came::There(word)
-                } else {
-                    came::<true>(seen, place, word, (mine, mine), set)
-                };
+            let new = if is_earlier(word, mine) {
+                mine
+            } else if mine & ATOMIC == 0 {
+                with_plain(word, mine)
+            } else {
+                0
+            };
+            if new == word {
+                return Renewed::There(word);
             }
-            let both = if mine & ATOMIC == 0 { with_plain(word, mine) } else { 0 };
-            if both == word {
-                return Came::There(word);
-            }
-            if both != 0 {
-                return came::<true>(seen, place, word, (mine, both), set);
+            if new != 0 {
+                return if put(place, word, new) { Renewed::Yes(new) } else { Renewed::No };
             }
         } else if word == 0 {
             break;
         }
     }
-    Came::No
+    Renewed::No
+}
+
+/// Whether a word is a plain read, as most of a crowd are: less than a seal, but for what is earlier.
+#[inline(always)]
+const fn is_read(word: u64) -> bool {
+    word & !EARLIER < SEALED
 }
 
 /// As [`enter`], of a plain access.
@@ -221,8 +265,8 @@ fn came<const READS: bool>(
 fn judged<const READS: bool>(seen: &impl Seen, set: &[AtomicU64], (mine, new): (u64, u64)) -> Came {
     for place in set {
         let word = place.load(Ordering::SeqCst);
-        // Most words of a crowd are plain reads: less than a seal, but for what is earlier. They do not matter to a read.
-        if READS && word & !EARLIER < SEALED || same_slot(word, mine) {
+        // They do not matter to a read.
+        if READS && is_read(word) || same_slot(word, mine) {
             continue;
         }
         if !seen.ordered(word) && !harmless_out_of_line(seen, word, mine) {

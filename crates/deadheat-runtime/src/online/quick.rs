@@ -53,8 +53,15 @@ pub(crate) unsafe extern "C" fn on_access<const KIND: u16>(
             if cell.addr() & 1 != 0 {
                 return on_second_cell::<KIND>(address, pc, mine, cell.wrapping_byte_sub(1));
             }
-        } else if word::is_special((*cell)[0].load(Ordering::Relaxed)) {
-            return on_access_in_crowd::<KIND>(address, pc, mine, cell);
+        } else {
+            let first = (*cell)[0].load(Ordering::Relaxed);
+            if word::is_special(first) {
+                return if const { Kind(KIND).plain_writes() } || !word::is_link(first) {
+                    on_access_in_crowd::<KIND>(address, pc, mine, cell)
+                } else {
+                    on_read_in_crowd::<KIND>(address, pc, mine, cell)
+                };
+            }
         }
         match renew::<KIND>(&*cell, mine) {
             Entered::No => return on_access_after_others::<KIND>(address, pc, mine, cell),
@@ -237,57 +244,86 @@ unsafe extern "C" fn on_access_in_crowd<const KIND: u16>(
         if general {
             return on_other_access::<KIND>(address, pc);
         }
-        let mut first = Entered::No;
-        if const { Kind(KIND).plain_size() <= GRANULE } {
-            first = if const { Kind(KIND).plain_writes() } {
-                enter_crowd(thread, &*cell, mine)
-            } else {
-                renew_in_crowd(thread, &*cell, mine)
-            };
-            match first {
-                Entered::There => return,
-                Entered::Yes => return Eye::keep(thread, const { Kept::new(Kind(KIND)) }.at(address, pc)),
-                Entered::No | Entered::Met => {}
-            }
+        if const { Kind(KIND).plain_size() > GRANULE } {
+            return on_new_access::<KIND>(address, pc, mine, cell, Entered::No);
         }
-        on_new_access::<KIND>(address, pc, mine, cell, first);
+        if const { Kind(KIND).plain_writes() } {
+            on_rest_in_crowd::<KIND>(address, pc, mine, cell)
+        } else {
+            on_read_in_crowd::<KIND>(address, pc, mine, cell)
+        }
     }
 }
 
-/// Publishes a read in a cell's block, in the place of its slot's earlier one there if there is one. What [met](Entered::Met) somebody is to be judged.
+/// As [`on_access_in_crowd`], of a read whose context the history has: with few steps if its slot has an earlier read in the block.
+#[inline(never)]
+unsafe extern "C" fn on_read_in_crowd<const KIND: u16>(
+    address: usize,
+    pc: usize,
+    mine: u64,
+    cell: *const Cell,
+) {
+    // SAFETY: `on_access` found the calling thread's state and that it is in no other hook; the cells are mapped.
+    unsafe {
+        let thread = sys::machine::thread_word() as *mut Thread;
+        (*thread).busy = JUDGING;
+        compiler_fence(Ordering::SeqCst);
+        let came = read_in_crowd(thread, &*cell, mine);
+        compiler_fence(Ordering::SeqCst);
+        (*thread).busy = 0;
+        match came {
+            Entered::There => {}
+            Entered::Yes => Eye::keep(thread, const { Kept::new(Kind(KIND)) }.at(address, pc)),
+            Entered::Met => on_new_access::<KIND>(address, pc, mine, cell, Entered::Met),
+            Entered::No => on_rest_in_crowd::<KIND>(address, pc, mine, cell),
+        }
+    }
+}
+
+/// Publishes a plain read in a cell's block, if it has one, in the place of its slot's earlier one there if there is one. What [met](Entered::Met) somebody is to be judged.
 ///
 /// # Safety
-/// `thread` is the calling thread's, and in no other hook.
-#[inline(never)]
-unsafe fn renew_in_crowd(thread: *mut Thread, cell: &Cell, mine: u64) -> Entered {
+/// The calling thread is marked busy.
+#[inline(always)]
+pub(super) unsafe fn read_in_crowd(thread: *mut Thread, cell: &Cell, mine: u64) -> Entered {
     let first = cell[0].load(Ordering::Acquire);
     let block = word::linked(first);
-    // It may have none any more.
     if !word::is_link(first) || block == 0 {
         return Entered::No;
     }
     // It is mostly going to be changed: its line is not to come twice.
     sys::machine::prefetch_to_write(block);
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller's promise; a block that a cell shows to a busy thread is not used again before that is in no hook.
     unsafe {
-        (*thread).busy = JUDGING;
-        compiler_fence(Ordering::SeqCst);
-        // Asked again by who keeps the block from being used again.
-        let set =
-            if cell[0].load(Ordering::Acquire) == first { block::Block::set(block as *mut _) } else { &[] };
-        let came = crowd::renew(&past_of(thread), set, mine);
-        if let Came::There(word) | Came::Yes(word) = came
-            && cell[0].load(Ordering::Acquire) == first
-        {
+        let set = block::Block::set(block as *mut _);
+        let (entered, word) = match crowd::renew_in_short(&past_of(thread), set, mine) {
+            Came::There(word) => (Entered::There, word),
+            Came::Yes(word) => (Entered::Yes, word),
+            Came::Met(_) => return Entered::Met,
+            Came::No => return Entered::No,
+        };
+        if cell[0].load(Ordering::Acquire) == first {
             block::show(cell, word, &mut (*thread).eye.blocks);
         }
-        compiler_fence(Ordering::SeqCst);
-        (*thread).busy = 0;
-        match came {
-            Came::There(_) => Entered::There,
-            Came::Yes(_) => Entered::Yes,
-            Came::Met(_) => Entered::Met,
-            Came::No => enter_crowd(thread, cell, mine),
+        entered
+    }
+}
+
+/// As [`on_access_in_crowd`], of what is not a read in the place of an earlier one.
+#[inline(never)]
+unsafe extern "C" fn on_rest_in_crowd<const KIND: u16>(
+    address: usize,
+    pc: usize,
+    mine: u64,
+    cell: *const Cell,
+) {
+    // SAFETY: `on_access` found the calling thread's state and that it is in no other hook; the cells are mapped.
+    unsafe {
+        let thread = sys::machine::thread_word() as *mut Thread;
+        match enter_crowd(thread, &*cell, mine) {
+            Entered::There => {}
+            Entered::Yes => Eye::keep(thread, const { Kept::new(Kind(KIND)) }.at(address, pc)),
+            entered => on_new_access::<KIND>(address, pc, mine, cell, entered),
         }
     }
 }
@@ -295,7 +331,7 @@ unsafe fn renew_in_crowd(thread: *mut Thread, cell: &Cell, mine: u64) -> Entered
 /// Publishes an access in a cell's block. What [met](Entered::Met) somebody is to be judged.
 ///
 /// # Safety
-/// As [`renew_in_crowd`].
+/// `thread` is the calling thread's, and in no other hook.
 #[inline(never)]
 unsafe fn enter_crowd(thread: *mut Thread, cell: &Cell, mine: u64) -> Entered {
     // SAFETY: the caller's promise.

@@ -11,7 +11,7 @@ use deadheat_core::kind::Kind;
 use super::eye::Eye;
 use super::history::Kept;
 use super::pair::{self, Entered};
-use super::quick::past_of;
+use super::quick::{self, past_of};
 use super::row::{self, Ends, Row};
 use super::shadow::{self, Cell, REGION_LOG2, REGIONS};
 use super::word::{self, BYTES, GRANULE, WRITE};
@@ -138,7 +138,15 @@ pub(crate) unsafe fn publish<const WRITES: bool>(address: usize, size: usize, pc
         let mut row = Row::new(cells, mine, ends(address, last));
         let mut going = Going { thread, base, kept: kind.of_size(size).at(address, pc), noted: false };
         while let Some((cell, mine, entered)) = row.publish::<WRITES>(&past) {
-            going.enter(cell, mine, entered);
+            if WRITES || entered != Entered::No {
+                going.enter(cell, mine, entered);
+                continue;
+            }
+            match quick::read_in_crowd(thread, cell, mine) {
+                Entered::There => {}
+                Entered::Yes => going.note(),
+                entered => going.enter(cell, mine, entered),
+            }
         }
         if row.is_new() {
             going.note();
