@@ -52,9 +52,27 @@ pub fn is_own(frame: &Frame) -> bool {
     }
 }
 
+/// A demangled name without a `decltype(…)` in front of it that says what the function gives.
+pub(crate) fn without_decltype(function: &str) -> &str {
+    let Some(expression) = function.strip_prefix("decltype").map(str::trim_start) else { return function };
+    let mut depth = 0_usize;
+    for (at, c) in expression.char_indices() {
+        match c {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth == 0 {
+            return if c == ')' { expression[at + 1..].trim_start() } else { function };
+        }
+    }
+    function
+}
+
 /// Whether a function is of the C++ library by its demangled name: its instances of templates are in every module.
 fn is_standard(function: &str) -> bool {
     const STARTS: [&str; 3] = ["std::", "__gnu_cxx::", "__cxxabiv1::"];
+    let function = without_decltype(function);
     // What an instance returns stands before its name, and both may have arguments with blanks.
     let (mut depth, mut begin) = (0_usize, 0);
     for (at, c) in function.char_indices() {
@@ -319,6 +337,13 @@ mod tests {
             ("__gnu_cxx::__exchange_and_add(int volatile*, int)", true),
             ("std::vector<int, std::allocator<int> > filled<int>(int)", false),
             ("put(std::string)", false),
+            (
+                "decltype(auto) std::apply<void (*)(int), std::tuple<int> >(void (*&&)(int), std::tuple<int>&&)",
+                true,
+            ),
+            ("decltype (((f)())) std::__invoke<int (*)()>(int (*&&)())", true),
+            ("decltype(auto) twice<int>(int)", false),
+            ("decltype_of(int)", false),
             ("(anonymous namespace)::put(int)", false),
             ("stdio", false),
             ("", false),

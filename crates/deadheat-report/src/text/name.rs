@@ -1,5 +1,7 @@
 //! Names of functions as they are told.
 
+use crate::group::without_decltype;
+
 /// Names up to so many bytes are told whole.
 const LONG: usize = 72;
 
@@ -16,7 +18,7 @@ pub(super) fn short(name: &str) -> String {
     if name.len() <= LONG {
         return name;
     }
-    let text = without_arguments(&name);
+    let text = without_arguments(without_decltype(&name));
     if text.starts_with('<') || text.contains("operator") {
         return text;
     }
@@ -126,6 +128,9 @@ mod tests {
             short(&format!("void (anonymous namespace)::all<{arguments}>(int)")),
             "(anonymous namespace)::all"
         );
+        for result in ["decltype(auto)", "decltype (((f)())(1))"] {
+            assert_eq!(short(&format!("{result} app::all<{arguments}>(int)")), "app::all");
+        }
         assert_eq!(
             short(&format!("<app::Cell<{arguments}> as app::Read>::read")),
             "<app::Cell as app::Read>::read"
