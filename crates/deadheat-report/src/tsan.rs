@@ -10,7 +10,7 @@ use std::io::{self, Write};
 use crate::format::Style;
 use crate::group::key_frame;
 use crate::model::{
-    Access, Finding, Frame, Hex, LOCK_ORDER, Location, LockMode, Operation, Race, Report, Thread,
+    Access, Finding, Frame, Hex, LOCK_ORDER, Location, Lock, LockMode, Operation, Race, Report, Thread,
 };
 use crate::text::words::visible;
 
@@ -55,11 +55,16 @@ fn kind(earlier: &Access, later: &Access) -> &'static str {
     }
 }
 
+/// What a lock of an access is numbered by.
+fn numbered(lock: &Lock) -> (&str, Option<Hex>) {
+    (&lock.id, lock.address)
+}
+
 /// What ThreadSanitizer numbers: threads and locks, here in the order of their names.
 struct Numbers<'a> {
     pid: u32,
     threads: BTreeMap<&'a str, usize>,
-    locks: BTreeMap<&'a str, usize>,
+    locks: BTreeMap<(&'a str, Option<Hex>), usize>,
     /// The locks of findings, by their addresses.
     addresses: BTreeMap<Hex, usize>,
     /// Build ids by the names of the modules' files.
@@ -73,7 +78,7 @@ impl<'a> Numbers<'a> {
         let accesses = report.races.iter().map(|race| &race.accesses).chain(of_findings).flatten();
         for access in accesses.clone() {
             threads.insert(access.thread.as_str(), 0);
-            locks.extend(access.locks.iter().map(|lock| (lock.id.as_str(), 0)));
+            locks.extend(access.locks.iter().map(|lock| (numbered(lock), 0)));
         }
         let locations = report.findings.iter().map(|finding| &finding.location);
         let locations = locations.chain(report.races.iter().map(|race| &race.location));
@@ -126,9 +131,9 @@ impl<'a> Numbers<'a> {
         self.location(location, later.address, out)?;
         let mut told = Vec::new();
         for lock in accesses.iter().flat_map(|access| &access.locks) {
-            if !told.contains(&&lock.id) {
-                told.push(&lock.id);
-                writeln!(out, "  Mutex M{} is {}\n", self.locks[lock.id.as_str()], lock.name)?;
+            if !told.contains(&numbered(lock)) {
+                told.push(numbered(lock));
+                writeln!(out, "  Mutex M{} is {}\n", self.locks[&numbered(lock)], lock.shown())?;
             }
         }
         let mut rows: Vec<_> = threads.iter().filter(|row| row.created_by.is_some()).collect();
@@ -149,7 +154,7 @@ impl<'a> Numbers<'a> {
         let Access { size, address, .. } = access;
         let locks = access.locks.iter().map(|lock| {
             let mode = if lock.mode == LockMode::Write { "write" } else { "read" };
-            format!("{mode} M{}", self.locks[lock.id.as_str()])
+            format!("{mode} M{}", self.locks[&numbered(lock)])
         });
         let locks = locks.collect::<Vec<_>>().join(", ");
         let locks = if locks.is_empty() { locks } else { format!(" (mutexes: {locks})") };

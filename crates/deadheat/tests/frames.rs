@@ -269,3 +269,40 @@ fn a_handler_between_any_two_instructions_leaves_the_calls_as_they_were() {
         }
     });
 }
+
+/// Two threads, each under a lock of its own; the locks are of one place of allocation.
+const LOCKS: &str = "\
+#include <pthread.h>
+#include <stdlib.h>
+int shared;
+static pthread_mutex_t *make(void) { pthread_mutex_t *lock = malloc(sizeof *lock); pthread_mutex_init(lock, 0); return lock; }
+static void *work(void *lock) {
+  pthread_mutex_lock(lock);
+  shared++;
+  pthread_mutex_unlock(lock);
+  return 0;
+}
+int main(void) {
+  pthread_t threads[2];
+  for (int i = 0; i < 2; i++) pthread_create(&threads[i], 0, work, make());
+  for (int i = 0; i < 2; i++) pthread_join(threads[i], 0);
+  return 0;
+}
+";
+
+#[test]
+fn two_locks_of_one_name_are_told_apart() {
+    each_compiler("locks-apart", |compilers, folder| {
+        build(compilers, folder, LOCKS, &["-g"]);
+        for race in races(folder) {
+            let locks = [0, 1].map(|side| &race["accesses"][side]["locks"][0]);
+            assert_eq!(locks[0]["name"], locks[1]["name"], "{race}");
+            assert!(locks.iter().all(|lock| lock["address"].is_string()), "{race}");
+            assert_ne!(locks[0]["address"], locks[1]["address"], "{race}");
+        }
+        let told = said(&run(folder, &[]));
+        assert!(told.contains("holding `heap block from make program.c:4+0 at 0x"), "{told}");
+        let told = said(&run(folder, &["--format", "tsan"]));
+        assert!(told.contains("(mutexes: write M1)") && told.contains("(mutexes: write M2)"), "{told}");
+    });
+}

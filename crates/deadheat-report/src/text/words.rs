@@ -190,8 +190,8 @@ fn holding(access: &Access) -> String {
         .locks
         .iter()
         .map(|lock| match lock.mode {
-            LockMode::Write => format!("`{}`", lock.name),
-            LockMode::Read => format!("`{}` for reading", lock.name),
+            LockMode::Write => format!("`{}`", lock.shown()),
+            LockMode::Read => format!("`{}` for reading", lock.shown()),
         })
         .collect();
     format!("holding {}", names.join(", "))

@@ -74,6 +74,7 @@ pub(crate) fn writer() -> Access {
             name: "cache.mu_".to_owned(),
             id: "cache:cache.mu_".to_owned(),
             mode: LockMode::Write,
+            address: None,
         }],
         ..Access::default()
     }

@@ -122,7 +122,8 @@ impl<'a> Resolver<'a> {
             clock: kept.forgotten[index],
             ..self.access(side, &kept.locks[index])
         };
-        let accesses = [access(earlier, 0), access(later, 1)];
+        let mut accesses = [access(earlier, 0), access(later, 1)];
+        tell_apart(&mut accesses, &kept.locks);
         let mut threads = vec![self.thread(earlier.thread)];
         if later.thread != earlier.thread {
             threads.push(self.thread(later.thread));
@@ -399,7 +400,7 @@ impl<'a> Resolver<'a> {
             CoreLockMode::Read => LockMode::Read,
         };
         let (name, id) = self.object("lock", (held.lock, 1), held.block.as_ref());
-        Lock { name, id, mode }
+        Lock { name, id, mode, address: None }
     }
 
     /// The name of some bytes that are used as `what` (a lock, …), and what they are in every run. Of a lock only the first byte
@@ -418,6 +419,18 @@ impl<'a> Resolver<'a> {
             None => self.global(address, bytes).unwrap_or_default(),
         };
         object_name(what, &location, address)
+    }
+}
+
+/// Gives each lock its address of whose name another one has that was held at the other access: as if both had held one lock.
+fn tell_apart(accesses: &mut [Access; 2], held: &[Vec<Held>; 2]) {
+    let [one, other] = accesses;
+    for (lock, of_one) in one.locks.iter_mut().zip(&held[0]) {
+        for (like, of_other) in other.locks.iter_mut().zip(&held[1]) {
+            if lock.name == like.name && of_one.lock != of_other.lock {
+                (lock.address, like.address) = (Some(Hex(of_one.lock)), Some(Hex(of_other.lock)));
+            }
+        }
     }
 }
 
