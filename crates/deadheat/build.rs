@@ -18,7 +18,9 @@ const INTERCEPTOR: &str = "dh_wrap_";
 /// A program that defines NAME itself calls the interceptor by this plus NAME.
 const ALIAS: &str = "__interceptor_";
 /// How the names of the C++ library's functions begin.
-const CXX: [&str; 3] = ["_Z", "__cxa_guard_", "__cxa_end_catch"];
+const CXX: [&str; 4] = ["_Z", "__cxa_guard_", "__cxa_end_catch", "__cxa_decrement_exception_"];
+/// Those of them that only libc++ has: no program that links another one has them, and one that does has them with what else it uses.
+const LIBCXX: [&str; 2] = ["_ZNSt3__1", "__cxa_decrement_exception_"];
 /// Those of them that a program may define itself: `operator new` and `operator delete`.
 const OPERATORS: [&str; 2] = ["_Zn", "_Zd"];
 /// How the names begin that all sanitizers' runtimes have: another one may be linked, too, and has them then.
@@ -179,7 +181,7 @@ fn name(out: &Path, merged: &Path, exports: &BTreeSet<String>) -> Outcome<()> {
                 // archive: ask for it, and for C++'s where C++ is linked.
                 let begins = |starts: &[&str]| starts.iter().any(|start| function.starts_with(start));
                 let cxx = begins(&CXX);
-                if cxx && !begins(&OPERATORS) {
+                if cxx && !begins(&OPERATORS) && !begins(&LIBCXX) {
                     let _ = writeln!(mixed, "{name} __wrap_{function}");
                     let _ = writeln!(mixed_arguments, "--undefined={function}\n--wrap={function}");
                 } else {
@@ -189,7 +191,7 @@ fn name(out: &Path, merged: &Path, exports: &BTreeSet<String>) -> Outcome<()> {
                 if begins(&LIBGOMP) {
                     let _ = writeln!(static_arguments_openmp, "--undefined={function}\n--wrap={function}");
                 } else if !begins(&LIBOMP) && !NOT_IN_STATIC_PROGRAMS.contains(&function) {
-                    if !begins(&[LIBATOMIC]) {
+                    if !begins(&[LIBATOMIC]) && !begins(&LIBCXX) {
                         let _ = writeln!(asked, "--undefined={function}");
                     }
                     let _ = writeln!(static_arguments, "--wrap={function}");

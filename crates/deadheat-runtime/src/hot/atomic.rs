@@ -665,6 +665,15 @@ pub(crate) unsafe fn drop_shared(pc: usize, count: *mut u32) -> bool {
     unsafe { count_above(pc, count, 1, u32::MAX, MemoryOrder::Release) }
 }
 
+/// As [`drop_shared`], where the count is of the references beyond the first.
+///
+/// # Safety
+/// As there.
+pub(crate) unsafe fn drop_beyond_first(pc: usize, count: *mut u32) -> bool {
+    // SAFETY: the caller's promise.
+    unsafe { count_above(pc, count, 0, u32::MAX, MemoryOrder::Release) }
+}
+
 /// Takes one reference more to what library code counts at `count`, unless there is none. Gives whether it is taken.
 ///
 /// # Safety

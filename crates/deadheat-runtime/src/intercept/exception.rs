@@ -1,4 +1,4 @@
-//! The references to a C++ exception, which libstdc++ counts within itself: whoever drops the last one destroys the exception,
+//! The references to a C++ exception, which libstdc++ and libc++abi count within themselves: whoever drops the last one destroys the exception,
 //! behind all that others did with theirs.
 //!
 //! Model: one that is not the last is dropped here, in one step with the order that it makes. The last one belongs to its thread alone
@@ -12,35 +12,65 @@ use crate::sys::real::Real;
 use crate::sys::resolve;
 use crate::sys::through::Or;
 
-/// `__cxa_exception`, behind which the exception object lies, or `__cxa_dependent_exception`, which shares the object of another: as the C++ ABI
-/// and libstdc++ have them.
-#[repr(C)]
-struct Header {
-    /// The object that a dependent one shares.
-    shared: *mut Header,
-    destructor: usize,
-    ends: [usize; 2],
+/// How a C++ library lays out `__cxa_exception`, behind which the exception object lies, and `__cxa_dependent_exception`, which shares the object of
+/// another. Both begin alike, and these are offsets of their parts.
+struct Layout {
+    /// What the class of an exception of the library is; that of a dependent one is one more.
+    name: u64,
+    class: usize,
     /// The one caught before.
-    next: *mut Header,
+    next: usize,
     /// How many handlers are in it; negative if it was thrown again.
-    handlers: c_int,
-    found: [usize; 4],
-    class: u64,
-    unwinder: [usize; 3],
+    handlers: usize,
+    /// In a dependent one the object that it shares.
+    shared: usize,
+    size: usize,
+    /// How far before its object the references are counted.
+    count: usize,
 }
 
-/// What the class of a C++ exception of libstdc++ is; that of a dependent one is one more.
-const CLASS: u64 = u64::from_be_bytes(*b"GNUCC++\0");
-const DEPENDENT: u64 = CLASS + 1;
+const LIBSTDCXX: Layout = Layout {
+    name: u64::from_be_bytes(*b"GNUCC++\0"),
+    class: 80,
+    next: 32,
+    handlers: 40,
+    shared: 0,
+    size: 112,
+    count: 128,
+};
 
-/// How far before its object the references are counted.
-const COUNT: usize = size_of::<Header>() + 16;
-const _: () = assert!(COUNT == 128 && core::mem::offset_of!(Header, class) == 80);
+const LIBCXXABI: Layout = Layout {
+    name: u64::from_be_bytes(*b"CLNGC++\0"),
+    class: 96,
+    next: 48,
+    handlers: 56,
+    shared: 8,
+    size: 128,
+    count: 120,
+};
 
-/// Drops a reference to an exception object, if it is not the last one.
-unsafe fn dropped(pc: usize, object: *mut Header) -> bool {
-    // SAFETY: the count lies there, and the caller has a reference.
-    unsafe { atomic::drop_shared(pc, object.byte_sub(COUNT).cast()) }
+impl Layout {
+    /// Whether an exception is of this library, and then whether it is a dependent one.
+    ///
+    /// # Safety
+    /// It is one that a library has caught.
+    unsafe fn has(&self, header: *mut u8) -> Option<bool> {
+        // SAFETY: the caller's promise; of one that is not C++'s the class of the first library and what lies behind it are there.
+        match unsafe { header.add(self.class).cast::<u64>().read() }.wrapping_sub(self.name) {
+            0 => Some(false),
+            1 => Some(true),
+            _ => None,
+        }
+    }
+
+    /// Drops a reference to an exception object, if it is not the last one.
+    ///
+    /// # Safety
+    /// The object is of this library, and the caller has a reference.
+    unsafe fn dropped(&self, pc: usize, object: *mut u8) -> bool {
+        // SAFETY: the count lies there.
+        unsafe { atomic::drop_shared(pc, object.sub(self.count).cast()) }
+    }
 }
 
 /// Calls the C++ library's function of a name that nothing stands in for: in a static program it has its own name alone.
@@ -61,10 +91,10 @@ shim_or! {
     dh_wrap__ZNSt15__exception_ptr13exception_ptr10_M_releaseEv, "rsi", release
 }
 
-unsafe extern "C" fn release(pointer: *mut *mut Header, pc: usize) -> Or {
+unsafe extern "C" fn release(pointer: *mut *mut u8, pc: usize) -> Or {
     // SAFETY: the program's `exception_ptr`.
     unsafe {
-        if recording() && !(*pointer).is_null() && dropped(pc, *pointer) {
+        if recording() && !(*pointer).is_null() && LIBSTDCXX.dropped(pc, *pointer) {
             return Or { result: 1, other: 0 };
         }
     }
@@ -89,24 +119,45 @@ unsafe extern "C" fn end_catch(pc: usize) -> Or {
 
 /// Does all that the end of a handler does, where that is to drop a reference that is not the last one. Gives whether it is.
 unsafe fn ended(pc: usize) -> bool {
-    type Globals = unsafe extern "C" fn() -> *mut *mut Header;
-    type Free = unsafe extern "C" fn(*mut Header);
-    // SAFETY: the calling thread's own list of what it caught. Of an exception that is not C++'s the class alone is there.
+    type Globals = unsafe extern "C" fn() -> *mut *mut u8;
+    type Free = unsafe extern "C" fn(*mut u8);
+    // SAFETY: the calling thread's own list of what it caught.
     unsafe {
         let caught = library!("__cxa_get_globals", Globals)();
         let header = *caught;
-        let class = if header.is_null() { 0 } else { (*header).class };
-        if class != CLASS && class != DEPENDENT || (*header).handlers != 1 {
+        let of = |layout: &'static Layout| layout.has(header).map(|dependent| (layout, dependent));
+        let known = if header.is_null() { None } else { of(&LIBSTDCXX).or_else(|| of(&LIBCXXABI)) };
+        let Some((layout, dependent)) = known else { return false };
+        if header.add(layout.handlers).cast::<c_int>().read() != 1 {
             return false;
         }
-        let object = if class == CLASS { header.add(1) } else { (*header).shared };
-        if !dropped(pc, object) {
+        let object = if dependent {
+            header.add(layout.shared).cast::<*mut u8>().read()
+        } else {
+            header.add(layout.size)
+        };
+        if !layout.dropped(pc, object) {
             return false;
         }
-        *caught = (*header).next;
-        if class == DEPENDENT {
+        *caught = header.add(layout.next).cast::<*mut u8>().read();
+        if dependent {
             library!("__cxa_free_dependent_exception", Free)(header);
         }
         true
     }
+}
+
+shim_or! {
+    /// `__cxa_decrement_exception_refcount`: of libc++abi, which libc++ calls.
+    dh_wrap___cxa_decrement_exception_refcount, "rsi", drop_exception
+}
+
+unsafe extern "C" fn drop_exception(object: *mut u8, pc: usize) -> Or {
+    // SAFETY: the program's exception, to which the caller has a reference, or null.
+    unsafe {
+        if recording() && !object.is_null() && LIBCXXABI.dropped(pc, object) {
+            return Or { result: 1, other: 0 };
+        }
+    }
+    Or { result: 0, other: real!("__cxa_decrement_exception_refcount", unsafe extern "C" fn()) as usize }
 }

@@ -38,6 +38,7 @@ mod future;
 mod heap;
 mod jump;
 mod libatomic;
+mod libcxx;
 mod load;
 pub(crate) mod memory;
 mod message;
