@@ -547,7 +547,14 @@ impl Block {
     /// As in the detector: the words that race with `mine`, which is in the block afterwards.
     fn enter(&self, mine: u64, seen: &Knows) -> Vec<u64> {
         let mut races = Vec::new();
-        match crowd::enter(seen, self.set(), mine) {
+        let mut came = Came::No;
+        if mine & (WRITE | ATOMIC) == 0 {
+            came = crowd::renew_in_short(seen, self.set(), mine);
+        }
+        if came == Came::No {
+            came = crowd::enter(seen, self.set(), mine);
+        }
+        match came {
             Came::There(_) | Came::Yes(_) => return races,
             Came::Met(_) => {}
             Came::No => {

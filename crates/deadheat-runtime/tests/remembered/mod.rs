@@ -160,7 +160,14 @@ impl<'a> Cell<'a> {
             }
         }
         if !self.large.is_empty() {
-            match crowd::enter(seen, &self.large, mine) {
+            let mut came = Came::No;
+            if mine & (WRITE | ATOMIC) == 0 {
+                came = crowd::renew_in_short(seen, &self.large, mine);
+            }
+            if came == Came::No {
+                came = crowd::enter(seen, &self.large, mine);
+            }
+            match came {
                 Came::No => {}
                 Came::Yes(_) => return Some(Vec::new()),
                 Came::There(_) => return None,
