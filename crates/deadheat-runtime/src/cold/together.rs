@@ -28,7 +28,7 @@ static LOOKING: AtomicBool = AtomicBool::new(false);
 /// How many nanoseconds a thread waits at the most.
 static MOMENT: AtomicU64 = AtomicU64::new(0);
 /// The part of this for which it waits behind the last creation.
-const BEHIND: u64 = 50;
+const BEHIND: u64 = 20;
 /// Threads of higher numbers do not wait: a program that has so many would lose too much time if it waits for each in a way that is not seen.
 const MOST_THREADS: u32 = 1000;
 
