@@ -160,14 +160,7 @@ impl<'a> Cell<'a> {
             }
         }
         if !self.large.is_empty() {
-            let mut came = Came::No;
-            if mine & (WRITE | ATOMIC) == 0 {
-                came = crowd::renew_in_short(seen, &self.large, mine);
-            }
-            if came == Came::No {
-                came = crowd::enter(seen, &self.large, mine);
-            }
-            match came {
+            match come(seen, &self.large, mine) {
                 Came::No => {}
                 Came::Yes(_) => return Some(Vec::new()),
                 Came::There(_) => return None,
@@ -220,4 +213,11 @@ impl<'a> Cell<'a> {
         set::look(self.set(), mine, seen, |word| races.push(word)).expect("nobody seals it");
         races
     }
+}
+
+/// As the hooks come into a block: a plain read in short, if that leads there.
+fn come(seen: &Knows, set: &[AtomicU64], mine: u64) -> Came {
+    let plain_read = mine & (WRITE | ATOMIC) == 0;
+    let came = if plain_read { crowd::renew_in_short(seen, set, mine) } else { Came::No };
+    if came == Came::No { crowd::enter(seen, set, mine) } else { came }
 }
