@@ -254,6 +254,42 @@ fn a_library_s_depths_take_one_line() {
 }
 
 #[test]
+fn a_library_s_depths_take_one_line_wherever_they_are() {
+    let mut race = race();
+    let toolchain = "/home/user/.rustup/toolchains/nightly/lib/rustlib/src/rust/library";
+    let fetched = "/home/user/.cargo/registry/src/somewhere-1949cf8c6b5b557f";
+    let fold = |n: u32| {
+        frame("<core::ops::Range>::fold", n, &format!("{toolchain}/core/src/iter/range.rs"), 20 + n, 5)
+    };
+    race.accesses[0].frames = vec![
+        frame("<alloc::vec::Vec>::push", 3, "/rustc/59807616e1fa/library/alloc/src/vec/mod.rs", 1004, 22),
+        frame("app::work::{closure#0}", 1, "src/main.rs", 8, 3),
+        fold(1),
+        fold(2),
+        frame("rayon_core::join", 7, &format!("{fetched}/rayon-core-1.13.0/src/join/mod.rs"), 9, 1),
+        fold(3),
+        frame("app::main", 2, "src/main.rs", 15, 4),
+    ];
+    let created = [frame("app::main::{closure#0}", 1, "src/main.rs", 14, 9), fold(1), fold(2), fold(3)];
+    let at_last = frame("app::main", 2, "src/main.rs", 15, 4);
+    race.threads[0].frames = created.into_iter().chain([at_last]).collect();
+    let told = shown(&report(vec![race]), &NoSources);
+    let access = "\
+           #0 <alloc::vec::Vec>::push library/alloc/src/vec/mod.rs:1004:22
+           #1 app::work::{closure#0} src/main.rs:8:3
+           #2 library code, 2 frames
+           #4 rayon_core::join rayon-core-1.13.0/src/join/mod.rs:9:1
+           #5 <core::ops::Range>::fold library/core/src/iter/range.rs:23:5
+           #6 app::main src/main.rs:15:4\n";
+    assert!(told.contains(access), "{told}");
+    let created = "\
+           #0 app::main::{closure#0} src/main.rs:14:9
+           #1 library code, 3 frames
+           #4 app::main src/main.rs:15:4\n";
+    assert!(told.contains(created), "{told}");
+}
+
+#[test]
 fn rust_s_stacks_end_where_its_own_do() {
     let mut race = race();
     let frames = &mut race.accesses[0].frames;

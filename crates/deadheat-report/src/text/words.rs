@@ -12,8 +12,8 @@ use crate::text::name::short;
 
 /// How many frames of a stack are told.
 pub(crate) const MOST_FRAMES: usize = 6;
-/// How many library frames between an access and the program's own code are told one by one.
-const MOST_LIBRARY_FRAMES: usize = 2;
+/// How many library frames behind an access and before one of the program's own share a line.
+const FOLDED_LIBRARY_FRAMES: usize = 2;
 /// How many frames of the stack that created a thread or a block are told.
 const MOST_CREATION_FRAMES: usize = 3;
 
@@ -330,30 +330,34 @@ fn outside_libraries(frames: &[Frame]) -> &[Frame] {
     &frames[frames.iter().position(is_own).unwrap_or(0)..]
 }
 
-/// The frames that are told, each on a line; a recursion's equal frames share one, and so do
-/// those of a library that lie between the access and the program's own code.
+/// The frames that are told, each on a line; a recursion's equal frames share one, and so do those of libraries that follow each
+/// other. Which of a library's functions made the access is told.
 fn lines(frames: &[Frame], most: usize) -> String {
     let shown = visible(frames);
-    let own = shown.iter().position(|frame| is_own(frame)).unwrap_or(0);
-    let between = if own > MOST_LIBRARY_FRAMES { 1..own } else { 0..0 };
     let mut runs: Vec<(usize, String, usize)> = Vec::new();
-    for (index, frame) in shown.iter().enumerate() {
-        let line = if between.contains(&index) { "library code".to_owned() } else { frame_line(frame) };
+    let mut rest = shown.as_slice();
+    let some_own = shown.iter().any(|frame| is_own(frame));
+    while let Some((first, behind)) = rest.split_first() {
+        let index = shown.len() - rest.len();
+        let of_library = rest.iter().take_while(|frame| !is_own(frame)).count();
+        if some_own && index > 0 && of_library >= FOLDED_LIBRARY_FRAMES {
+            runs.push((index, format!("library code, {of_library} frames"), 1));
+            rest = &rest[of_library..];
+            continue;
+        }
+        let line = frame_line(first);
         match runs.last_mut() {
             Some((_, last, times)) if *last == line => *times += 1,
             _ => runs.push((index, line, 1)),
         }
+        rest = behind;
     }
     let mut text = String::new();
     for (index, line, times) in runs.iter().take(most) {
-        let times = match times {
-            1 => String::new(),
-            times if between.contains(index) => format!(", {times} frames"),
-            times => format!(", {times} times"),
-        };
+        let times = if *times == 1 { String::new() } else { format!(", {times} times") };
         text += &format!("\n  #{index} {line}{times}");
     }
-    let left: usize = runs.iter().skip(most).map(|(_, _, times)| times).sum();
+    let left = runs.get(most).map_or(0, |(index, ..)| shown.len() - index);
     if left > 0 {
         text += &format!("\n  and {left} more");
     }
@@ -370,12 +374,12 @@ pub(crate) fn frame_line(frame: &Frame) -> String {
         text += &part;
     };
     match (&frame.file, frame.line, frame.column) {
-        (Some(file), Some(line), Some(column)) => add(format!("{file}:{line}:{column}")),
-        (Some(file), Some(line), None) => add(format!("{file}:{line}")),
+        (Some(file), Some(line), Some(column)) => add(format!("{}:{line}:{column}", within_sources(file))),
+        (Some(file), Some(line), None) => add(format!("{}:{line}", within_sources(file))),
         (None, Some(line), _) => add(format!("line {line}")),
         (file, None, _) => {
             if let Some(file) = file {
-                add(file.clone());
+                add(within_sources(file).to_owned());
             }
             if let (Some(module), Some(offset)) = (&frame.module, frame.offset) {
                 add(format!("({module}+{offset})"));
@@ -383,6 +387,17 @@ pub(crate) fn frame_line(frame: &Frame) -> String {
         }
     }
     if text.is_empty() { "?".to_owned() } else { text }
+}
+
+/// The path of a source file without what leads to Rust's standard library, or to what cargo fetched: that is where the machine has them.
+fn within_sources(file: &str) -> &str {
+    if let Some((_, path)) = file.split_once("/rustlib/src/rust/") {
+        return path;
+    }
+    // One folder for the registry, or the compiler's commit, is between.
+    let fetched = file.split_once("/registry/src/").map(|(_, path)| path);
+    let path = fetched.or_else(|| file.strip_prefix("/rustc/")).and_then(|path| path.split_once('/'));
+    path.map_or(file, |(_, path)| path)
 }
 
 /// The frames that a reader wants: none of the runtime's, none outside `main` or what Rust calls the same, and no library
