@@ -2,7 +2,7 @@
 
 use crate::event::{Fault, LockMode};
 use crate::ids::{PlaceId, StackId, ThreadId};
-use crate::race::{LockSets, Race};
+use crate::race::{Block, LockSets, Race};
 
 /// Who did something, and where in the code.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -22,12 +22,16 @@ pub struct Nesting {
     pub held: u64,
     /// How it holds it.
     pub held_mode: LockMode,
+    /// The block that it lies in, if that is known.
+    pub held_block: Option<Block>,
     /// Where it took that.
     pub took: Step,
     /// The lock that it asks for.
     pub wanted: u64,
     /// How it wants it.
     pub wanted_mode: LockMode,
+    /// The block that it lies in, if that is known.
+    pub wanted_block: Option<Block>,
     /// Where it asks.
     pub asks: Step,
 }
@@ -41,6 +45,8 @@ pub enum Finding<'a> {
         fault: Fault,
         /// The lock's address, the leaked thread's number, or the signal's.
         object: u64,
+        /// The block that the lock lies in, if it is a lock and that is known.
+        block: Option<Block>,
         /// Who did it.
         step: Step,
         /// Who took the lock, if it is a held lock.

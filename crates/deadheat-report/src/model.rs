@@ -335,13 +335,13 @@ pub struct Lock {
     /// How it was held: `write` (exclusive) or `read` (shared).
     #[serde(default)]
     pub mode: LockMode,
-    /// Its address, where another lock of the same name was held at the race's other access.
+    /// Its address, where another lock of the same name was held at the race's other access, or is one of the finding's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub address: Option<Hex>,
 }
 
 impl Lock {
-    /// Its name, by which it is not taken for another lock of the race.
+    /// Its name, by which it is not taken for another lock of the race or finding.
     #[must_use]
     pub fn shown(&self) -> String {
         self.address.map_or_else(|| self.name.clone(), |address| format!("{} at {address}", self.name))

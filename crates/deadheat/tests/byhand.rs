@@ -355,6 +355,18 @@ fn a_lock_order_is_told_with_as_many_stacks_as_are_asked_for() {
 }
 
 #[test]
+fn locks_of_the_heap_are_told_by_where_they_were_allocated() {
+    let folder = built_of_spec("lock_order/heap");
+    let recorded = output(common::deadheat().args(["run", "--recorded", "--", "./program"]), &folder);
+    for told in [run(&folder, "", &[]).err, common::said(&recorded)] {
+        let first = told.lines().find(|line| line.contains("lock-order")).unwrap_or_default();
+        let names: Vec<&str> = first.split('`').filter(|part| part.contains("+8 at 0x")).collect();
+        assert!(names.iter().all(|name| name.starts_with("heap block from open_account ")), "{told}");
+        assert!(matches!(&names[..], [one, other] if one != other), "{told}");
+    }
+}
+
+#[test]
 fn an_order_that_one_thread_broke_is_told_by_hand_alone() {
     let folder = folder(SUITE, "one-thread");
     let source = "#include <pthread.h>\n\

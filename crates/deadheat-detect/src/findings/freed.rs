@@ -62,6 +62,21 @@ impl Freed {
         Self { order: Order { threads: Threads::sparing(), ..Order::default() }, ..Self::default() }
     }
 
+    /// The block that holds an address.
+    pub(super) fn block(&self, address: u64) -> Option<Block> {
+        self.blocks.around(address)
+    }
+
+    /// Whether an event is the birth of a block that is there already: while a program runs, that is told again for each lock.
+    pub(super) fn has_born(&self, event: &Event) -> bool {
+        let Op::Alloc { address, size, kind } = event.op else { return false };
+        self.blocks.size_at(address, kind) == Some(size)
+            && self.blocks.around(address).is_some_and(|block| {
+                (block.address, block.kind, block.place, block.stack)
+                    == (address, kind, event.place, event.stack)
+            })
+    }
+
     /// Takes the next event.
     pub(super) fn step(&mut self, event: &Event, sink: &mut dyn RaceSink) {
         let order = &mut self.order;

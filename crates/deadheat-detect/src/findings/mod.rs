@@ -115,9 +115,11 @@ impl Findings {
             let nesting = Nesting {
                 held: held.lock,
                 held_mode: held.mode,
+                held_block: self.freed.block(held.lock),
                 took: held.took,
                 wanted: lock,
                 wanted_mode: mode,
+                wanted_block: self.freed.block(lock),
                 asks: step(event),
             };
             let (epoch, clock, locks) = (epoch, clock.clone(), locks.clone());
@@ -152,7 +154,8 @@ impl Findings {
         let of = |held: &Vec<Held>| held.iter().find(|held| held.lock == object).map(|held| held.took);
         let own = self.held.get(&event.thread).and_then(of);
         let took = if fault.is_of_lock() { own.or_else(|| self.held.values().find_map(of)) } else { None };
-        sink.finding(&Finding::Fault { fault, object, step: step(event), took });
+        let block = if fault.is_of_lock() { self.freed.block(object) } else { None };
+        sink.finding(&Finding::Fault { fault, object, block, step: step(event), took });
     }
 
     fn forget(&mut self, start: u64, end: u64) {
@@ -169,6 +172,9 @@ fn step(event: &Event) -> Step {
 impl Detector for Findings {
     fn step(&mut self, event: &Event, sink: &mut dyn RaceSink) {
         self.taken += 1;
+        if self.freed.has_born(event) {
+            return;
+        }
         self.freed.step(event, sink);
         match event.op {
             Op::Request { lock, mode } => {

@@ -300,7 +300,7 @@ pub(crate) fn who_stepped(step: &Step) -> String {
 pub(crate) fn what_a_step_does(step: &Step) -> String {
     let reading = if step.lock.mode == LockMode::Read { " for reading" } else { "" };
     let what = if step.what == ASKED { "asks for" } else { "took" };
-    format!("{} {what} `{}`{reading}", who_stepped(step), step.lock.name)
+    format!("{} {what} `{}`{reading}", who_stepped(step), step.lock.shown())
 }
 
 /// The note with a step of a finding.

@@ -8,10 +8,10 @@
 
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use deadheat_core::event::{LockMode, Op};
+use deadheat_core::event::{BlockKind, LockMode, Op};
 use deadheat_core::race::HeldLock;
 
-use super::tree;
+use super::{shadow, tree};
 use crate::hot::log;
 use crate::hot::thread::Thread;
 use crate::sys;
@@ -121,6 +121,7 @@ unsafe fn tell(thread: *mut Thread, pc: usize, lock: u64, mode: LockMode) {
     unsafe {
         let eye = &raw const (*thread).eye;
         let (held, taken) = (&*(*eye).held, &*(*eye).taken);
+        tell_block(thread, lock);
         for (&HeldLock { lock: other, mode }, taken) in held.iter().zip(taken) {
             tell_taken(thread, other, mode, taken.node);
             ORDERS.fetch_or(if other < lock { UPWARDS } else { DOWNWARDS }, Ordering::Relaxed);
@@ -133,9 +134,24 @@ unsafe fn tell(thread: *mut Thread, pc: usize, lock: u64, mode: LockMode) {
     }
 }
 
+/// Tells of the heap's block that holds a lock, as if it were allocated now: by that the lock has a name.
+unsafe fn tell_block(thread: *mut Thread, lock: u64) {
+    let Some(noted) = shadow::noted_near(lock as usize).filter(|noted| noted.kind == BlockKind::Heap as u32)
+    else {
+        return;
+    };
+    let mut calls = tree::calls(noted.node);
+    let pc = calls.next().unwrap_or(0);
+    let (address, size) = (noted.address as u64, noted.size as u64);
+    // SAFETY: the caller's promise.
+    unsafe { log::tell_from(thread, pc, calls, &Op::Alloc { address, size, kind: BlockKind::Heap }) };
+}
+
 /// Tells that a lock which the thread holds was taken at a node of the tree of calls.
 unsafe fn tell_taken(thread: *mut Thread, lock: u64, mode: LockMode, node: u32) {
     life(lock).fetch_or(TOLD, Ordering::Relaxed);
+    // SAFETY: the caller's promise.
+    unsafe { tell_block(thread, lock) };
     let mut calls = tree::calls(node);
     let pc = calls.next().unwrap_or(0);
     // SAFETY: the caller's promise.
@@ -151,11 +167,14 @@ pub(super) unsafe fn before_fault(thread: *mut Thread, lock: u64) -> Option<Held
     // SAFETY: the caller's promise.
     unsafe {
         let eye = &(*thread).eye;
-        let at = eye.held.iter().position(|held| held.lock == lock)?;
-        let (held, node) = (eye.held[at], eye.taken[at].node);
+        let at = eye.held.iter().position(|held| held.lock == lock);
+        let held = at.map(|at| (eye.held[at], eye.taken[at].node));
         let _quiet = sys::Quiet::new();
-        tell_taken(thread, held.lock, held.mode, node);
-        Some(held)
+        match held {
+            Some((HeldLock { lock, mode }, node)) => tell_taken(thread, lock, mode, node),
+            None => tell_block(thread, lock),
+        }
+        held.map(|(held, _)| held)
     }
 }
 

@@ -503,6 +503,12 @@ pub(super) fn waiting_around(address: usize, largest: usize) -> Option<(usize, u
     (second & WAITS != 0).then_some((address, size, (second >> FREED_SHIFT & NODE) as u32))
 }
 
+/// The block, live or freed, that holds an address near its beginning.
+pub(super) fn noted_near(address: usize) -> Option<Noted> {
+    const FARTHEST: usize = 1 << 16;
+    noted_within(address, FARTHEST)
+}
+
 /// The block, live or freed, that holds an address. Looks back a long way: for reports.
 pub(crate) fn noted_around(address: usize) -> Option<Noted> {
     const FARTHEST: usize = 1 << 30;

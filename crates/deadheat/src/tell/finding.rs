@@ -3,6 +3,7 @@
 use deadheat_core::event::{Fault, LockMode as CoreLockMode};
 use deadheat_core::finding::{Finding as CoreFinding, Nesting, Step as CoreStep};
 use deadheat_core::ids::ThreadId;
+use deadheat_core::race::Block;
 use deadheat_report::model::{
     ASKED, Finding, Grade, Hex, LOCK_ORDER, Operation, Race, Step, TOOK, USE_AFTER_FREE,
 };
@@ -19,6 +20,8 @@ pub(crate) enum Kept {
         fault: Fault,
         /// The lock's address, the leaked thread's number, or the signal's.
         object: u64,
+        /// The block that the lock lies in.
+        block: Option<Block>,
         /// Who did it.
         step: CoreStep,
         /// Who took the lock.
@@ -38,7 +41,9 @@ pub(crate) enum Kept {
 impl From<&CoreFinding<'_>> for Kept {
     fn from(finding: &CoreFinding<'_>) -> Kept {
         match *finding {
-            CoreFinding::Fault { fault, object, step, took } => Kept::Fault { fault, object, step, took },
+            CoreFinding::Fault { fault, object, block, step, took } => {
+                Kept::Fault { fault, object, block, step, took }
+            }
             CoreFinding::LockOrder { possible, cycle } => Kept::LockOrder { possible, cycle: cycle.to_vec() },
             CoreFinding::UseAfterFree { used, locks } => {
                 Kept::UseAfterFree(Box::new(collect::once(used, locks)))
@@ -68,7 +73,10 @@ impl Resolver<'_> {
     /// A finding with its names.
     pub(super) fn finding(&mut self, kept: &Kept) -> Finding {
         match kept {
-            Kept::Fault { fault, object, step, took } => self.fault(*fault, *object, step, took.as_ref()),
+            Kept::Fault { fault, object, block, step, took } => {
+                let lock = Held { lock: *object, mode: CoreLockMode::Write, block: *block };
+                self.fault(*fault, lock, step, took.as_ref())
+            }
             Kept::LockOrder { possible, cycle } => self.lock_order(*possible, cycle),
             Kept::UseAfterFree(kept) => self.use_after_free(kept),
         }
@@ -99,7 +107,9 @@ impl Resolver<'_> {
         }
     }
 
-    fn fault(&mut self, fault: Fault, object: u64, step: &CoreStep, took: Option<&CoreStep>) -> Finding {
+    /// `of`: the lock, or with its address the leaked thread's number, or the signal's.
+    fn fault(&mut self, fault: Fault, of: Held, step: &CoreStep, took: Option<&CoreStep>) -> Finding {
+        let object = of.lock;
         let mut finding = Finding {
             kind: kind(fault).to_owned(),
             grade: Some(Grade::Observed),
@@ -110,11 +120,9 @@ impl Resolver<'_> {
         if fault.is_of_lock() {
             fault.name().clone_into(&mut finding.sort);
             finding.frames = self.stack(step.place, step.stack);
-            finding.steps =
-                took.map(|took| self.step(TOOK, took, object, CoreLockMode::Write)).into_iter().collect();
+            finding.steps = took.map(|took| self.step(TOOK, took, &of)).into_iter().collect();
             if object != 0 {
-                finding.lock =
-                    Some(self.lock(&Held { lock: object, mode: CoreLockMode::Write, block: None }));
+                finding.lock = Some(self.lock(&of));
                 finding.address = Some(Hex(object));
             }
             let threads: Vec<_> = [Some(step), took].into_iter().flatten().map(|step| step.thread).collect();
@@ -136,14 +144,17 @@ impl Resolver<'_> {
     fn lock_order(&mut self, possible: bool, cycle: &[Nesting]) -> Finding {
         let mut steps = Vec::new();
         for nesting in cycle {
-            let Nesting { held, held_mode, took, wanted, wanted_mode, asks } = nesting;
-            steps.push(self.step(TOOK, took, *held, *held_mode));
-            steps.push(self.step(ASKED, asks, *wanted, *wanted_mode));
+            let held = Held { lock: nesting.held, mode: nesting.held_mode, block: nesting.held_block };
+            let wanted =
+                Held { lock: nesting.wanted, mode: nesting.wanted_mode, block: nesting.wanted_block };
+            steps.push(self.step(TOOK, &nesting.took, &held));
+            steps.push(self.step(ASKED, &nesting.asks, &wanted));
         }
+        tell_apart(&mut steps);
         let names: Vec<_> = steps
             .iter()
             .filter(|step| step.what == TOOK)
-            .map(|step| format!("`{}`", step.lock.name))
+            .map(|step| format!("`{}`", step.lock.shown()))
             .collect();
         let order = match &names[..] {
             [one, other] => format!("{one} and {other} are locked in opposite orders"),
@@ -170,13 +181,13 @@ impl Resolver<'_> {
         }
     }
 
-    fn step(&mut self, what: &str, step: &CoreStep, lock: u64, mode: CoreLockMode) -> Step {
+    fn step(&mut self, what: &str, step: &CoreStep, lock: &Held) -> Step {
         Step {
             what: what.to_owned(),
             thread: self.path(step.thread),
             thread_name: self.thread_name(step.thread),
-            lock: self.lock(&Held { lock, mode, block: None }),
-            address: Hex(lock),
+            lock: self.lock(lock),
+            address: Hex(lock.lock),
             frames: self.stack(step.place, step.stack),
         }
     }
@@ -186,6 +197,17 @@ impl Resolver<'_> {
         threads.sort_unstable();
         threads.dedup();
         threads.into_iter().map(|id| self.thread(id)).collect()
+    }
+}
+
+/// Gives each lock its address of whose name another one of the steps has.
+fn tell_apart(steps: &mut [Step]) {
+    let of = |step: &Step| (step.lock.name.clone(), step.address);
+    let all: Vec<_> = steps.iter().map(of).collect();
+    for step in steps {
+        if all.iter().any(|(name, address)| *name == step.lock.name && *address != step.address) {
+            step.lock.address = Some(step.address);
+        }
     }
 }
 
