@@ -1,4 +1,5 @@
-//! What libc++ counts within itself, in programs of `spec/programs` that libstdc++ builds for all other tests: references to what is shared.
+//! What libc++ does within itself, in programs of `spec/programs` that libstdc++ builds for all other tests: it counts references to what is shared and who
+//! arrives at a barrier, and sets the flag of what is done once.
 
 mod common;
 
@@ -7,23 +8,29 @@ use std::path::Path;
 use common::{deadheat, have, ok, output, project, said, with};
 
 /// Programs, and the exit codes. That a rethrown exception may be gone while it is used needs a `std::exception_ptr` that is moved: libc++ 19 copies it.
-const PROGRAMS: [(&str, i32); 7] = [
-    ("exception_ptr", 66),
-    ("exception_ptr_ok", 0),
-    ("exception_ptr_caught", 66),
-    ("exception_ptr_caught_ok", 0),
-    ("exception_ptr_rethrown_ok", 0),
-    ("weak_ptr", 66),
-    ("weak_ptr_ok", 0),
+const PROGRAMS: [(&str, i32); 13] = [
+    ("cxx/exception_ptr", 66),
+    ("cxx/exception_ptr_ok", 0),
+    ("cxx/exception_ptr_caught", 66),
+    ("cxx/exception_ptr_caught_ok", 0),
+    ("cxx/exception_ptr_rethrown_ok", 0),
+    ("cxx/weak_ptr", 66),
+    ("cxx/weak_ptr_ok", 0),
+    ("cxx/barrier", 66),
+    ("cxx/barrier_ok", 0),
+    ("once/left", 66),
+    ("once/left_ok", 0),
+    ("once/std_call_once", 66),
+    ("once/std_call_once_ok", 0),
 ];
 
 #[test]
-fn references_that_libcxx_counts_order_the_end_of_what_they_are_to() {
+fn what_libcxx_does_within_itself_orders_threads() {
     let folder = project("libcxx");
     let build = |source: &Path, into: &str| {
         let mut command = with(("clang-19", "clang++-19"));
         command
-            .args(["c++", "-std=c++17", "-stdlib=libc++", "-O1", "-g", "-pthread", "-o", into])
+            .args(["c++", "-std=c++20", "-stdlib=libc++", "-O1", "-g", "-pthread", "-o", into])
             .arg(source);
         command
     };
@@ -32,10 +39,11 @@ fn references_that_libcxx_counts_order_the_end_of_what_they_are_to() {
         println!("skipped: needs libc++");
         return;
     }
-    let programs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../spec/programs/cxx");
+    let programs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../spec/programs");
     for (name, code) in PROGRAMS {
-        ok(&mut build(&programs.join(format!("{name}.cpp")), name), &folder);
-        let told = output(deadheat().args(["run", "--", &format!("./{name}")]), &folder);
+        let built = name.replace('/', "-");
+        ok(&mut build(&programs.join(format!("{name}.cpp")), &built), &folder);
+        let told = output(deadheat().args(["run", "--", &format!("./{built}")]), &folder);
         assert_eq!(told.status.code(), Some(code), "{name}: {}", said(&told));
     }
 }

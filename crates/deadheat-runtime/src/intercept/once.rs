@@ -1,4 +1,4 @@
-//! One-time initialisation: `pthread_once`, `call_once`, static locals' guards.
+//! One-time initialisation: `pthread_once`, `call_once`, that of libc++, static locals' guards.
 //!
 //! What the initialiser did happens before every return of the call.
 
@@ -114,6 +114,40 @@ shim_caller!(dh_wrap_call_once, before_call_once, after, left_all);
 unsafe extern "C" fn before_call_once(control: *mut c_void, routine: usize, pc: usize, stack: usize) -> Two {
     // SAFETY: passed on.
     unsafe { before(control, routine, (pc, stack), real!("call_once", unsafe extern "C" fn()) as usize) }
+}
+
+shim_routine!(run_libcxx, pending_in_libcxx, ran_in_libcxx, left_libcxx);
+
+unsafe extern "C" fn pending_in_libcxx() -> Two {
+    let Some(thread) = current() else { return Two(nothing as *const () as usize, 0) };
+    // SAFETY: `routine_of_libcxx` left it in the calling thread's state just before.
+    let (routine, flag): Pending = unsafe { (*thread).once };
+    Two(routine, flag)
+}
+
+/// The flag says next that the routine has run. Inlined code reads it atomically before it calls, so the order goes through the flag.
+unsafe extern "C" fn ran_in_libcxx(flag: usize) {
+    if flag != 0 {
+        atomic::pass_on(run_libcxx as *const () as usize, flag, false);
+    }
+}
+
+/// As [`left`]: who runs it next does so behind a mutex.
+unsafe extern "C" fn left_libcxx(_: c_int, _: c_int, _: u64, _: *mut c_void, _: *mut c_void) -> c_int {
+    GOES_ON
+}
+
+shim_third! {
+    /// `std::__1::__call_once`
+    dh_wrap__ZNSt3__111__call_onceERVmPvPFvS2_E, routine_of_libcxx
+}
+
+unsafe extern "C" fn routine_of_libcxx(flag: usize, _: usize, routine: usize, _: usize) -> Two {
+    let real = real!("_ZNSt3__111__call_onceERVmPvPFvS2_E", unsafe extern "C" fn()) as usize;
+    let Some(thread) = (if recording() { current() } else { None }) else { return Two(real, routine) };
+    // SAFETY: the calling thread's own state.
+    unsafe { (*thread).once = (routine, flag) };
+    Two(real, run_libcxx as *const () as usize)
 }
 
 type Guard = unsafe extern "C" fn(*mut u8) -> c_int;

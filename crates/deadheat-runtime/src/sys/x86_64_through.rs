@@ -33,6 +33,31 @@ macro_rules! shim_or {
     };
 }
 
+/// Exports `$name`, a function of three arguments of which the third is another for the function that is gone to: `$make` gives, of the arguments and the
+/// return address, that function and the argument.
+macro_rules! shim_third {
+    ($(#[$doc:meta])* $name:ident, $make:path) => {
+        #[cfg(deadheat_object)]
+        $(#[$doc])*
+        #[unsafe(naked)]
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name() {
+            core::arch::naked_asm!(
+                "push rdi",
+                "push rsi",
+                "mov rcx, qword ptr [rsp + 16]",
+                "sub rsp, 8",
+                "call {make}",
+                "add rsp, 8",
+                "pop rsi",
+                "pop rdi",
+                "jmp rax",
+                make = sym $make,
+            )
+        }
+    };
+}
+
 /// What [`shim_or!`] must know.
 #[repr(C)]
 pub(crate) struct Or {
@@ -89,12 +114,12 @@ macro_rules! shim_caller {
     };
 }
 
-/// What `$before` of [`shim_caller!`] gives: the real function, and the routine to pass to it. What `$begin` of [`shim_routine!`] gives: the routine, and
-/// its object.
+/// What `$before` of [`shim_caller!`] and `$make` of [`shim_third!`] give: the real function, and the routine to pass to it. What `$begin` of
+/// [`shim_routine!`] gives: the routine, and its object.
 #[repr(C)]
 pub(crate) struct Two(pub(crate) usize, pub(crate) usize);
 
-/// A routine to be called in another's place, as `$name`: `$begin()` gives that and its object, `$end(object)` is called when it has returned, and `$left`, an
+/// A routine of up to one argument to be called in another's place, as `$name`: `$begin()` gives that and its object, `$end(object)` is called when it has returned, and `$left`, an
 /// unwinder's personality routine, when it is left otherwise; [`kept_at`] tells that the object.
 macro_rules! shim_routine {
     ($name:ident, $begin:path, $end:path, $left:path) => {
@@ -106,11 +131,17 @@ macro_rules! shim_routine {
                 "push rbx",
                 ".cfi_adjust_cfa_offset 8",
                 ".cfi_offset rbx, -16",
+                "sub rsp, 16",
+                ".cfi_adjust_cfa_offset 16",
+                "mov qword ptr [rsp], rdi",
                 "call {begin}",
                 "mov rbx, rdx",
+                "mov rdi, qword ptr [rsp]",
                 "call rax",
                 "mov rdi, rbx",
                 "call {end}",
+                "add rsp, 16",
+                ".cfi_adjust_cfa_offset -16",
                 "pop rbx",
                 ".cfi_adjust_cfa_offset -8",
                 "ret",
