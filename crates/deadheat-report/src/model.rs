@@ -273,7 +273,7 @@ pub struct Access {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub order: Option<String>,
     /// How the program came to make it, where that is not plain code: `volatile`, `vptr`,
-    /// `memory-function`, `system`.
+    /// `memory-function`, `system`, [`birth`](BIRTH), [`object`](OBJECT).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub via: Option<String>,
     /// How many bytes it touched.
@@ -471,6 +471,10 @@ pub enum Location {
 pub const LOCK_ORDER: &str = "lock-order";
 /// The kind of a finding that is the use of a freed block, ordered behind its end.
 pub const USE_AFTER_FREE: &str = "use-after-free";
+/// How an access came about: a block was allocated.
+pub const BIRTH: &str = "birth";
+/// How an access came about: a lock, condition variable, barrier or file descriptor was used as the thing in memory that it is, or made or destroyed.
+pub const OBJECT: &str = "object";
 /// What a step did: it took a lock.
 pub const TOOK: &str = "took";
 /// What a step did: it asked for a lock.

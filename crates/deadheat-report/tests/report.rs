@@ -290,6 +290,46 @@ fn a_library_s_depths_take_one_line_wherever_they_are() {
 }
 
 #[test]
+fn threads_that_one_stack_created_share_a_note() {
+    let mut race = race();
+    let mut other = race.threads[0].clone();
+    "main/2".clone_into(&mut other.thread);
+    race.threads.push(other);
+    let told = shown(&report(vec![race.clone()]), &NoSources);
+    assert!(
+        told.contains("note: `main/1` (worker-1) and `main/2` (worker-1) were created by `main`:\n"),
+        "{told}"
+    );
+    race.threads[1].frames.iter_mut().for_each(|frame| frame.line = Some(77));
+    let told = shown(&report(vec![race]), &NoSources);
+    assert!(told.contains("note: `main/1` (worker-1) was created by `main`:\n"), "{told}");
+    assert!(told.contains("note: `main/2` (worker-1) was created by `main`:\n"), "{told}");
+}
+
+#[test]
+fn uses_of_locks_and_births_of_blocks_have_words_of_their_own() {
+    let mut race = race();
+    race.accesses[0].via = Some("birth".to_owned());
+    race.accesses[0].op = Operation::Write;
+    race.accesses[1].via = Some("object".to_owned());
+    race.accesses[1].op = Operation::Read;
+    let told = shown(&report(vec![race.clone()]), &sources());
+    for words in [
+        " allocates the block here",
+        "note: allocation of 4 bytes by",
+        "uses the object here",
+        "note: use of the object by",
+    ] {
+        assert!(told.contains(words), "{words} in {told}");
+    }
+    race.accesses[1].op = Operation::Write;
+    let told = shown(&report(vec![race]), &sources());
+    for words in ["makes or ends the object here", "note: making or end of the object by"] {
+        assert!(told.contains(words), "{words} in {told}");
+    }
+}
+
+#[test]
 fn rust_s_stacks_end_where_its_own_do() {
     let mut race = race();
     let frames = &mut race.accesses[0].frames;

@@ -118,8 +118,8 @@ fn race_group<'a>(race: &'a Race, sources: &dyn Sources) -> Group<'a> {
     for access in &race.accesses {
         group = group.element(Level::NOTE.message(words::stack_of(access)));
     }
-    for thread in race.threads.iter().filter(|thread| thread.created_by.is_some()) {
-        group = group.element(Level::NOTE.message(words::creation(thread)));
+    for creation in words::creations(&race.threads) {
+        group = group.element(Level::NOTE.message(creation));
     }
     if let Some((thread, frames)) = words::made(&race.location)
         && !frames.is_empty()
@@ -232,8 +232,8 @@ fn finding_group(finding: &Finding) -> Group<'_> {
     for step in &finding.steps {
         group = group.element(Level::NOTE.message(words::step(step)));
     }
-    for thread in finding.threads.iter().filter(|thread| thread.created_by.is_some()) {
-        group = group.element(Level::NOTE.message(words::creation(thread)));
+    for creation in words::creations(&finding.threads) {
+        group = group.element(Level::NOTE.message(creation));
     }
     if finding.count > 1 {
         group = group.element(Level::NOTE.message(format!("seen {} times in this run", finding.count)));

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use crate::group::{is_own, is_runtime, key_frame, maker_frame};
 use crate::model::{
-    ASKED, Access, Finding, Frame, Grade, LOCK_ORDER, Location, Lock, LockMode, Operation, OrderHere, Race,
-    Run, Step, Suggestion, Thread,
+    ASKED, Access, BIRTH, Finding, Frame, Grade, LOCK_ORDER, Location, Lock, LockMode, OBJECT, Operation,
+    OrderHere, Race, Run, Step, Suggestion, Thread,
 };
 use crate::text::name::short;
 
@@ -144,11 +144,14 @@ pub(crate) fn thread(path: &str, name: &str) -> String {
 /// The label of a place: who does what there, holding what.
 pub(crate) fn what_it_does(access: &Access) -> String {
     let who = who(access);
-    let verb = match access.op {
-        Operation::Read => "reads",
-        Operation::Write => "writes",
-        Operation::ReadWrite => "reads and writes",
-        Operation::Free => "frees the block",
+    let verb = match (access.via.as_deref(), access.op) {
+        (_, Operation::Free) => "frees the block",
+        (Some(BIRTH), _) => "allocates the block",
+        (Some(OBJECT), Operation::Read) => "uses the object",
+        (Some(OBJECT), _) => "makes or ends the object",
+        (_, Operation::Read) => "reads",
+        (_, Operation::Write) => "writes",
+        (_, Operation::ReadWrite) => "reads and writes",
     };
     let order = match (&access.order, access.atomic) {
         (Some(order), true) => format!(" atomically ({order})"),
@@ -200,17 +203,22 @@ fn holding(access: &Access) -> String {
 /// The note with an access's stack.
 pub(crate) fn stack_of(access: &Access) -> String {
     let who = who(access);
-    let what = match (access.op, access.atomic) {
-        (Operation::Free, _) => "free".to_owned(),
-        (op, false) => op.name().to_owned(),
-        (op, true) => format!("atomic {}", op.name()),
+    let what = match (access.via.as_deref(), access.op, access.atomic) {
+        (_, Operation::Free, _) => "free".to_owned(),
+        (Some(BIRTH), ..) => "allocation".to_owned(),
+        (Some(OBJECT), Operation::Read, _) => "use of the object".to_owned(),
+        (Some(OBJECT), ..) => "making or end of the object".to_owned(),
+        (_, op, false) => op.name().to_owned(),
+        (_, op, true) => format!("atomic {}", op.name()),
     };
-    let size = number(access.size, "byte");
+    let of_object = access.via.as_deref() == Some(OBJECT) && access.op != Operation::Free;
+    // An object is used as a whole: of how many bytes that is told says nothing.
+    let what = if of_object { what } else { format!("{what} of {}", number(access.size, "byte")) };
     if access.frames.is_empty() {
         let why = forgotten(access).unwrap_or_else(|| "its place is not known".to_owned());
-        return format!("{what} of {size} by {who}, {}; {why}", holding(access));
+        return format!("{what} by {who}, {}; {why}", holding(access));
     }
-    format!("{what} of {size} by {who}, {}:{}", holding(access), stack(&access.frames))
+    format!("{what} by {who}, {}:{}", holding(access), stack(&access.frames))
 }
 
 /// The frames of a stack, each on a line of its own, innermost first.
@@ -308,9 +316,22 @@ pub(crate) fn step(step: &Step) -> String {
     format!("{}:{}", what_a_step_does(step), stack(&step.frames))
 }
 
-/// The note that says where a thread comes from.
-pub(crate) fn creation(row: &Thread) -> String {
-    who_created(row) + &origin(&row.frames)
+/// The notes that say where threads come from: one for those that the same stack created.
+pub(crate) fn creations(threads: &[Thread]) -> Vec<String> {
+    let mut notes: Vec<(Vec<String>, &str, String)> = Vec::new();
+    for row in threads {
+        let Some(by) = row.created_by.as_deref() else { continue };
+        let (who, origin) = (thread(&row.thread, &row.name), origin(&row.frames));
+        match notes.iter_mut().find(|note| (note.1, &note.2) == (by, &origin)) {
+            Some((all, ..)) => all.push(who),
+            None => notes.push((vec![who], by, origin)),
+        }
+    }
+    let tell = |(who, by, origin): (Vec<String>, &str, String)| match &who[..] {
+        [one] => format!("{one} was created by `{by}`{origin}"),
+        all => format!("{} were created by `{by}`{origin}", all.join(" and ")),
+    };
+    notes.into_iter().map(tell).collect()
 }
 
 /// The note that says where a block comes from.

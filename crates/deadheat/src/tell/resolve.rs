@@ -14,7 +14,7 @@ use deadheat_core::race::{Block, Race as CoreRace, RunOrder, Side};
 use deadheat_core::wire::descriptor;
 use deadheat_report::group::{RaceKey, is_own, is_runtime, maker_frame, race_id, race_key};
 use deadheat_report::model::{
-    Access, Frame, Hex, Location, Lock, LockMode, Operation, OrderHere, Race, Thread,
+    Access, BIRTH, Frame, Hex, Location, Lock, LockMode, OBJECT, Operation, OrderHere, Race, Thread,
 };
 use deadheat_symbol::{DataSymbol, LocalVariable, ModuleKey, Symbolizer};
 use deadheat_trace::Tables;
@@ -517,8 +517,9 @@ fn order_name(order: MemoryOrder) -> &'static str {
 
 fn via_name(via: Via) -> Option<&'static str> {
     match via {
-        Via::Code | Via::Free | Via::Object => None,
-        Via::Birth => Some("birth"),
+        Via::Code | Via::Free => None,
+        Via::Birth => Some(BIRTH),
+        Via::Object => Some(OBJECT),
         Via::Volatile => Some("volatile"),
         Via::Vptr => Some("vptr"),
         Via::MemoryFunction => Some("memory-function"),
