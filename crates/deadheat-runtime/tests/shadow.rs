@@ -272,6 +272,22 @@ fn the_writes_of_a_moment_are_one_word_of_a_block() {
     assert!(set.iter().any(|word| word.load(Ordering::Relaxed) == both), "{set:x?}");
 }
 
+/// Threads that come in turn, each behind all before it, and access a granule part by part need no more words the more they are.
+#[test]
+fn parts_in_turn_need_few_words() {
+    let set: [AtomicU64; 3] = Default::default();
+    for turn in 1..=40 {
+        let own = turn as u32 % SLOTS as u32 + 1;
+        let seen = Knows { own, clocks: [turn - 1; SLOTS + 1], all: [0; SLOTS + 1] };
+        for part in [0x03, 0x0c, 0x30, 0xc0] {
+            let mine = word::only(word::moment(own, turn), part);
+            if crowd::enter(&seen, &set, mine) == Came::No {
+                assert_eq!(set::publish(&set, mine, &seen), Ok(true), "turn {turn}: {set:x?}");
+            }
+        }
+    }
+}
+
 /// The same of cells that have sets in common, of which there are few, so that they are used again.
 #[test]
 fn cells_with_sets_in_common_tell_it_too() {

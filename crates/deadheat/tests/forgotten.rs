@@ -14,7 +14,7 @@ use serde_json::Value;
 const PROGRAM: &str = include_str!("common/forgotten.c");
 
 /// What is told of an access whose stack is not remembered, and what brings it back.
-const MOMENT: &str = "write of 4 bytes by `main/1`, holding no lock; its stack is not remembered: it lay between the synchronisations \
+const MOMENT: &str = "write of 4 bytes by `main/1`; its stack and locks are not remembered: it lay between the synchronisations \
                       that made the thread's clock ";
 const NOTE: &str = "1 race has a stack that is not remembered; `deadheat hunt -- ./forgotten 'a b'` brings it back, and \
                     DEADHEAT_OPTIONS=history_size=7 remembers 128 times as many";

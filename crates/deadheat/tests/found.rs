@@ -98,9 +98,9 @@ fn a_stack_that_is_not_remembered_is_told_with_what_brings_it_back() {
     let folder = folder("forgotten");
     write(&folder, true, true);
     let (_, _, err) = run(&folder, &["analyze", "t.dh"]);
-    let between = "its stack is not remembered: it lay between the synchronisations that made the thread's clock 41 \
+    let between = "its stack and locks are not remembered: it lay between the synchronisations that made the thread's clock 41 \
                    and 42";
-    assert!(err.contains(&format!("read of 4 bytes by `main`, holding no lock; {between}")), "{err}");
+    assert!(err.contains(&format!("read of 4 bytes by `main`; {between}")), "{err}");
     let note = "deadheat: 1 race has a stack that is not remembered; `deadheat hunt -- ./cache 'a b'` brings it back, and \
                 DEADHEAT_OPTIONS=history_size=7 remembers 128 times as many\n";
     assert!(err.contains(note), "{err}");

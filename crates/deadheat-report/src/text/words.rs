@@ -34,9 +34,14 @@ pub(crate) fn amounts(run: &Run) -> Vec<String> {
 
 /// What the race is on.
 pub(crate) fn location(location: &Location, accesses: &[Access; 2]) -> String {
-    let size = match accesses.each_ref().map(|access| access.size) {
-        [one, other] if one == other => number(one, "byte"),
-        [one, other] => format!("{one} and {other} bytes"),
+    // The end or the birth of a whole block does not begin at the byte that is raced for.
+    let of_block = |access: &Access| access.op == Operation::Free || access.via.as_deref() == Some(BIRTH);
+    let [one, other] = accesses;
+    let size = match (one.size, other.size) {
+        (one, other) if one == other => number(one, "byte"),
+        (_, size) if of_block(one) && !of_block(other) => number(size, "byte"),
+        (size, _) if of_block(other) && !of_block(one) => number(size, "byte"),
+        (one, other) => format!("{one} and {other} bytes"),
     };
     match location {
         Location::Global { symbol, part, .. } if !part.is_empty() => format!("`{symbol}{part}` ({size})"),
@@ -172,8 +177,7 @@ pub(crate) fn what_it_does(access: &Access) -> String {
         }
         _ => " here".to_owned(),
     };
-    let place = forgotten(access).map_or(String::new(), |between| format!("; {between}"));
-    format!("{who} {verb}{here}{order}{inside}, {}{place}", holding(access))
+    format!("{who} {verb}{here}{order}{inside}{}", circumstances(access))
 }
 
 /// Where an access lay whose stack is not remembered.
@@ -181,13 +185,17 @@ fn forgotten(access: &Access) -> Option<String> {
     let clock = access.clock?;
     let next = clock.saturating_add(1);
     Some(format!(
-        "its stack is not remembered: it lay between the synchronisations that made the thread's clock {clock} and {next}"
+        "its stack and locks are not remembered: it lay between the synchronisations that made the thread's clock {clock} and {next}"
     ))
 }
 
-fn holding(access: &Access) -> String {
+/// Which locks were held, or where an access lay of which that is not remembered.
+fn circumstances(access: &Access) -> String {
+    if let Some(between) = forgotten(access) {
+        return format!("; {between}");
+    }
     if access.locks.is_empty() {
-        return "holding no lock".to_owned();
+        return ", holding no lock".to_owned();
     }
     let names: Vec<_> = access
         .locks
@@ -197,7 +205,7 @@ fn holding(access: &Access) -> String {
             LockMode::Read => format!("`{}` for reading", lock.shown()),
         })
         .collect();
-    format!("holding {}", names.join(", "))
+    format!(", holding {}", names.join(", "))
 }
 
 /// The note with an access's stack.
@@ -214,11 +222,14 @@ pub(crate) fn stack_of(access: &Access) -> String {
     let of_object = access.via.as_deref() == Some(OBJECT) && access.op != Operation::Free;
     // An object is used as a whole: of how many bytes that is told says nothing.
     let what = if of_object { what } else { format!("{what} of {}", number(access.size, "byte")) };
-    if access.frames.is_empty() {
-        let why = forgotten(access).unwrap_or_else(|| "its place is not known".to_owned());
-        return format!("{what} by {who}, {}; {why}", holding(access));
+    let circumstances = circumstances(access);
+    if !access.frames.is_empty() {
+        format!("{what} by {who}{circumstances}:{}", stack(&access.frames))
+    } else if access.clock.is_some() {
+        format!("{what} by {who}{circumstances}")
+    } else {
+        format!("{what} by {who}{circumstances}; its place is not known")
     }
-    format!("{what} by {who}, {}:{}", holding(access), stack(&access.frames))
 }
 
 /// The frames of a stack, each on a line of its own, innermost first.

@@ -71,6 +71,16 @@ impl Words {
         true
     }
 
+    /// Leaves out the words that are not to be kept.
+    fn keep(&mut self, keep: impl Fn(u64) -> bool) {
+        let (before, len) = (self.words, self.len);
+        (self.words, self.len) = ([0; MOST], 0);
+        for &word in before[..len].iter().filter(|&&word| keep(word)) {
+            self.words[self.len] = word;
+            self.len += 1;
+        }
+    }
+
     /// Whether `mine` is there already. If not, `all`, which is empty, gets the words that there are with it, whatever it makes up for left out. `None` if a
     /// word may race with it, or one set cannot say it.
     fn with(&self, seen: &impl Seen, mine: u64, all: &mut Words) -> Option<bool> {
@@ -97,6 +107,12 @@ impl Words {
             if !outdone && !all.put(word) {
                 return None;
             }
+        }
+        if (mine ^ new) & BYTES != 0 {
+            // What its moment did to the granule so far makes up for more than the access alone.
+            all.keep(|word| {
+                same_slot(word, new) || !(covers(new, word) && outdoes(new, word) && seen.ordered(word))
+            });
         }
         all.put(new).then_some(false)
     }

@@ -3,7 +3,7 @@
 //! As in [`super::set`]: first publish, then look at all others. A thread has mostly one word of each kind there, which
 //! its next access of that kind takes the place of or makes double. What is not so simple is left to `set`.
 
-use super::set::{Seen, put};
+use super::set::{Seen, is_atomic_at, put};
 use super::word::{
     self, ATOMIC, BYTES, EARLIER, SEALED, WRITE, conflict, covers, is_double, is_earlier, is_special, joins,
     makes_up_for, outdoes, same_moment, same_slot, same_slot_and_kind, stands_for, touched, with, with_plain,
@@ -42,7 +42,10 @@ pub(crate) fn enter_otherwise(seen: &impl Seen, set: &[AtomicU64], mine: u64) ->
 pub(crate) fn renew(seen: &impl Seen, set: &[AtomicU64], mine: u64) -> Came {
     match renewed(set, mine) {
         Renewed::There(word) => Came::There(word),
-        Renewed::Yes(new) => judged::<true>(seen, set, (mine, new)),
+        Renewed::Yes(new) => {
+            outdo(seen, set, (mine, new));
+            judged::<true>(seen, set, (mine, new))
+        }
         Renewed::No => Came::No,
     }
 }
@@ -55,6 +58,7 @@ pub(crate) fn renew_in_short(seen: &impl Seen, set: &[AtomicU64], mine: u64) -> 
         Renewed::Yes(new) => new,
         Renewed::No => return Came::No,
     };
+    outdo(seen, set, (mine, new));
     for place in set {
         let word = place.load(Ordering::SeqCst);
         // A set fills from its beginning: whoever comes into this place sees the access.
@@ -113,7 +117,7 @@ const fn is_read(word: u64) -> bool {
 fn enter_plain(seen: &impl Seen, set: &[AtomicU64], mine: u64) -> Came {
     let rest = !mine & BYTES;
     // A plain store over an atomic has more to do.
-    let refused = if mine & WRITE != 0 { ATOMIC } else { 0 };
+    let refuses = |word| mine & WRITE != 0 && is_atomic_at(word, mine);
     let (mut of_moment, mut joined) = ((set.len(), 0, 0), (set.len(), 0, 0));
     let (mut outdone, mut free) = ((set.len(), 0), set.len());
     for (at, place) in set.iter().enumerate() {
@@ -125,11 +129,11 @@ fn enter_plain(seen: &impl Seen, set: &[AtomicU64], mine: u64) -> Came {
                 break;
             }
             // A set that is being replaced has no place.
-            if is_special(word) || word & refused != 0 {
+            if is_special(word) || refuses(word) {
                 return Came::No;
             }
         } else if word & ATOMIC != 0 {
-            if refused != 0 {
+            if refuses(word) {
                 return Came::No;
             }
         } else if same_moment(word, mine) {
@@ -257,7 +261,37 @@ fn came<const READS: bool>(
     (mine, new): (u64, u64),
     set: &[AtomicU64],
 ) -> Came {
-    if put(place, old, new) { judged::<READS>(seen, set, (mine, new)) } else { Came::No }
+    if !put(place, old, new) {
+        return Came::No;
+    }
+    outdo(seen, set, (mine, new));
+    judged::<READS>(seen, set, (mine, new))
+}
+
+/// The most places of a set in which others' words stay that an access makes up for together with what its moment did before.
+const FEW: usize = if cfg!(deadheat_object) { 6 } else { 2 };
+
+/// In a set that is not small, puts `new`, which `mine` made more of, in the place of others' words that it makes up for by that: who accesses a granule part by part makes up for them
+/// only in the end, and where many threads come in turn they would be one word more for each.
+#[inline(always)]
+fn outdo(seen: &impl Seen, set: &[AtomicU64], (mine, new): (u64, u64)) {
+    if set.len() > FEW && (mine ^ new) & BYTES != 0 {
+        outdo_others(seen, set, new);
+    }
+}
+
+#[inline(never)]
+fn outdo_others(seen: &impl Seen, set: &[AtomicU64], new: u64) {
+    for place in set {
+        let word = place.load(Ordering::Acquire);
+        if word == 0 {
+            break;
+        }
+        let goes = !same_slot(word, new) && !is_special(word) && covers(new, word) && outdoes(new, word);
+        if goes && seen.ordered(word) {
+            put(place, word, new);
+        }
+    }
 }
 
 /// What came of an access that is in the set as or by `new`.

@@ -315,7 +315,7 @@ unsafe fn judge_in(thread: *mut Thread, cell: &Cell, mine: Mine<'_>, patient: bo
     unsafe {
         let past = quick::past_of(thread);
         let blocks: &mut Blocks = &mut (*thread).eye.blocks;
-        let atomic = |set: Option<&[_]>| set.is_some_and(set::has_atomic);
+        let atomic = |set: Option<&[_]>| set.is_some_and(|set| set::has_atomic(set, mine.word));
         if mine.word & (WRITE | ATOMIC) == WRITE && atomic(block::set_of(cell, blocks, patient)) {
             silence(thread, &mine, patient);
         }

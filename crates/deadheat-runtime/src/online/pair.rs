@@ -5,7 +5,7 @@
 //! changed. A cell that has a block shows in its second word what somebody put into the block last
 //! ([`super::block::hint`]): who finds his own access there need not look into the block.
 
-use super::set::Seen;
+use super::set::{Seen, is_atomic_at};
 use super::word::{
     ATOMIC, BYTES, EARLIER, EARLIER_SHIFT, WRITE, WRITE_BIT, conflict, covers, freed, is_earlier,
     is_own_plain, is_special, joins, makes_up_for, outdoes, same_kind, same_moment, same_slot_and_kind, slot,
@@ -202,7 +202,7 @@ pub(crate) fn again<const PLAIN: bool>(
         return Entered::There;
     }
     // A plain store over an atomic has more to do.
-    if mine & (WRITE | ATOMIC) == WRITE && (one | other) & ATOMIC != 0 {
+    if mine & (WRITE | ATOMIC) == WRITE && (is_atomic_at(one, mine) || is_atomic_at(other, mine)) {
         return Entered::No;
     }
     let (known, other_known) = (seen.ordered(one), seen.ordered(other));
@@ -374,7 +374,8 @@ pub(crate) fn replace(seen: &impl Seen, cell: &[AtomicU64; 2], mine: u64) -> Ent
         return Entered::There;
     }
     // What a cell with a block has beside its link is a copy.
-    if is_special(one) || mine & (WRITE | ATOMIC) == WRITE && (one | other) & ATOMIC != 0 {
+    let over_atomic = is_atomic_at(one, mine) || is_atomic_at(other, mine);
+    if is_special(one) || mine & (WRITE | ATOMIC) == WRITE && over_atomic {
         return Entered::No;
     }
     let room = |word: u64| {

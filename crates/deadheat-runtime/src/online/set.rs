@@ -13,8 +13,8 @@
 //! Checked by a model checker in `tests/model.rs` and against a brute-force oracle in `tests/shadow.rs`.
 
 use super::word::{
-    self, ATOMIC, SEALED, conflict, covers, is_freed, is_special, makes_up_for, outdoes, same_kind, slot,
-    stands_for,
+    self, ATOMIC, BYTES, SEALED, conflict, covers, is_freed, is_special, makes_up_for, outdoes, same_kind,
+    slot, stands_for,
 };
 use crate::sys::primitive::{AtomicU64, Ordering, fence_after_locked};
 
@@ -103,9 +103,11 @@ pub(crate) fn look(
     seen: &impl Seen,
     mut race: impl FnMut(u64),
 ) -> Result<(), Not> {
+    let mut before = 0;
     for place in set {
         let word = place.load(Ordering::SeqCst);
-        if word == 0 {
+        // The same may be there more than once.
+        if word == 0 || core::mem::replace(&mut before, word) == word {
             continue;
         }
         if is_special(word) {
@@ -137,12 +139,15 @@ pub(crate) fn seal(set: &[AtomicU64], mut keep: impl FnMut(u64)) {
     }
 }
 
-/// Whether the set holds an atomic access.
-pub(crate) fn has_atomic(set: &[AtomicU64]) -> bool {
-    set.iter().any(|place| {
-        let word = place.load(Ordering::Relaxed);
-        word & ATOMIC != 0 && !is_special(word)
-    })
+/// Whether the set holds an atomic access to one of the bytes of `mine`.
+pub(crate) fn has_atomic(set: &[AtomicU64], mine: u64) -> bool {
+    set.iter().any(|place| is_atomic_at(place.load(Ordering::Relaxed), mine))
+}
+
+/// Whether a word is an atomic access to one of the bytes of `mine`.
+#[inline(always)]
+pub(crate) const fn is_atomic_at(word: u64, mine: u64) -> bool {
+    word & ATOMIC != 0 && word & mine & BYTES != 0 && !is_special(word)
 }
 
 /// Puts `mine` in the place of `old`, if that is still there. It is to be judged then.
