@@ -269,7 +269,7 @@ fn came<const READS: bool>(
 }
 
 /// The most places of a set in which others' words stay that an access makes up for together with what its moment did before.
-const FEW: usize = if cfg!(deadheat_object) { 6 } else { 2 };
+const FEW: usize = if cfg!(deadheat_object) { 7 } else { 2 };
 
 /// In a set that is not small, puts `new`, which `mine` made more of, in the place of others' words that it makes up for by that: who accesses a granule part by part makes up for them
 /// only in the end, and where many threads come in turn they would be one word more for each.
