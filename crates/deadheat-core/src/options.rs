@@ -18,7 +18,8 @@ pub const PATH_MARK: [u8; 40] = *b"deadheat: where the command line lies: \0";
 pub const PATH_ROOM: usize = 4096;
 
 /// Options that mean something here.
-pub const HEEDED: [&str; 12] = [
+pub const HEEDED: [&str; 13] = [
+    "atexit_sleep_ms",
     "die_without_memory",
     "exitcode",
     "format",
@@ -54,7 +55,7 @@ const YES_OR_NO: [&str; 6] = [
 
 /// Options that ThreadSanitizer knows, and that change nothing here.
 const ACCEPTED: &str = " abort_on_error allocator_may_return_null allocator_release_to_os_interval_ms allow_addr2line \
-    allow_user_segv_handler atexit_sleep_ms can_use_proc_maps_statm check_printf clear_shadow_mmap_threshold color \
+    allow_user_segv_handler can_use_proc_maps_statm check_printf clear_shadow_mmap_threshold color \
     compress_stack_depot cov_8bit_counters_out cov_pcs_out coverage coverage_dir decorate_proc_maps \
     dedup_token_length demangle detect_deadlocks detect_invalid_join detect_leaks detect_write_exec die_after_fork \
     disable_coredump dump_instruction_bytes dump_registers enable_annotations enable_symbolizer_markup \
@@ -158,7 +159,9 @@ pub fn fault(name: &[u8], value: &[u8]) -> Option<&'static str> {
         b"exitcode" if code(value).is_none() => Some("not a number from 0 to 255 for"),
         b"history_size" if history_size(value).is_none() => Some("not a number from 0 to 7 for"),
         b"memory_limit_mb" if megabytes(value).is_none() => Some("not a number of megabytes for"),
-        b"start_together" if milliseconds(value).is_none() => Some("not a number of milliseconds for"),
+        b"atexit_sleep_ms" | b"start_together" if milliseconds(value).is_none() => {
+            Some("not a number of milliseconds for")
+        }
         _ if says_yes_or_no(name) && yes(value).is_none() => Some("neither 0 nor 1 for"),
         _ => None,
     }
@@ -204,6 +207,12 @@ pub fn memory(texts: &[&[u8]]) -> Memory {
 pub fn start_together(texts: &[&[u8]]) -> u64 {
     const USUAL: u64 = 1_000_000;
     value(texts, "start_together").and_then(milliseconds).unwrap_or(USUAL)
+}
+
+/// For how many nanoseconds at the most a process that ends waits for the end of its other threads.
+#[must_use]
+pub fn wait_at_exit(texts: &[&[u8]]) -> u64 {
+    value(texts, "atexit_sleep_ms").and_then(milliseconds).unwrap_or(0)
 }
 
 /// So many milliseconds in nanoseconds.
@@ -281,6 +290,7 @@ mod tests {
             ("history_size", "7", "8", "not a number from 0 to 7 for"),
             ("memory_limit_mb", "0", "1g", "not a number of megabytes for"),
             ("start_together", "0", "1s", "not a number of milliseconds for"),
+            ("atexit_sleep_ms", "1000", "-1", "not a number of milliseconds for"),
             ("die_without_memory", "0", "2", "neither 0 nor 1 for"),
             ("halt_on_error", "yes", "", "neither 0 nor 1 for"),
             ("report_atomic_races", "0", "no way", "neither 0 nor 1 for"),

@@ -355,6 +355,21 @@ fn a_lock_order_is_told_with_as_many_stacks_as_are_asked_for() {
 }
 
 #[test]
+fn a_process_that_ends_waits_for_its_threads_if_asked() {
+    let folder = folder(SUITE, "lingers");
+    let source = "#include <pthread.h>\n#include <unistd.h>\n\
+        static int pipes[2];\n\
+        static void *waits(void *nothing) { char c; return read(pipes[0], &c, 1) == 1 ? nothing : &pipes; }\n\
+        __attribute__((destructor)) static void last(void) { write(pipes[1], \"\", 1); }\n\
+        int main(void) { pthread_t thread; pipe(pipes); pthread_create(&thread, 0, waits, 0); return 0; }\n";
+    fs::write(folder.join("lingers.c"), source).expect("written");
+    ok(with(("cc", "c++")).args(["cc", "-g", "-pthread", "-o", "program", "lingers.c"]), &folder);
+    let waited = run(&folder, "", &[("TSAN_OPTIONS", "atexit_sleep_ms=60000")]);
+    assert_eq!(waited.code, Some(66), "{}", waited.err);
+    assert!(waited.err.contains("thread-leak"), "{}", waited.err);
+}
+
+#[test]
 fn locks_of_the_heap_are_told_by_where_they_were_allocated() {
     let folder = built_of_spec("lock_order/heap");
     let recorded = output(common::deadheat().args(["run", "--recorded", "--", "./program"]), &folder);

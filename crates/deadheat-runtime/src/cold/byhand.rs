@@ -66,6 +66,7 @@ pub(crate) unsafe fn begin(environment: *const *const c_char) -> bool {
         let texts = options_given::read(environment);
         online::limit_memory(&texts);
         together::begin(&texts);
+        exit::begin(&texts);
         let flag = |name| options::value(&texts, name).and_then(options::yes);
         if flag("report_bugs") == Some(false) {
             return false;

@@ -1,8 +1,9 @@
 //! The process ends in an orderly way.
 
 use core::ffi::c_void;
-use core::sync::atomic::Ordering;
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
+use deadheat_core::options;
 use deadheat_core::wire::{flag, header};
 
 use super::{block, byhand, start, threads};
@@ -16,8 +17,28 @@ use crate::sys::{self, c};
 #[unsafe(link_section = ".fini_array")]
 static FINISH: unsafe extern "C" fn() = finish;
 
+/// For how many nanoseconds at the most the process waits for its other threads.
+static WAITS: AtomicU64 = AtomicU64::new(0);
+
+/// Takes the options; no other thread runs.
+pub(crate) fn begin(texts: &[&[u8]]) {
+    WAITS.store(options::wait_at_exit(texts), Ordering::Relaxed);
+}
+
+/// Waits for the other threads, as long as the options say: what they still do is looked at, and which of them end without being joined is known.
+fn wait_for_others() {
+    const STEP: u64 = 1_000_000;
+    let nothing = AtomicU32::new(0);
+    let waits = WAITS.load(Ordering::Relaxed);
+    let start = sys::now();
+    while online::on() && online::running() > 1 && sys::now().saturating_sub(start) < waits {
+        sys::futex_wait(&nothing, 0, STEP);
+    }
+}
+
 unsafe extern "C" fn finish() {
     if start::recording() && !start::light() {
+        wait_for_others();
         threads::tell_leaks();
         if let Some(thread) = current() {
             // SAFETY: `current` gives the calling thread's own state.

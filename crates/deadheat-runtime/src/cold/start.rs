@@ -5,7 +5,7 @@ use core::sync::atomic::{AtomicU32, Ordering};
 
 use deadheat_core::wire::{self, Mode, Wire, header};
 
-use super::{block, byhand, fork, modules, options, threads, together};
+use super::{block, byhand, exit, fork, modules, options, threads, together};
 use crate::gate;
 use crate::hot::thread::{self, Thread};
 use crate::intercept::uring;
@@ -83,6 +83,7 @@ pub(crate) unsafe extern "C" fn start(
                     let texts = options::read(environment);
                     online::limit_memory(&texts);
                     together::begin(&texts);
+                    exit::begin(&texts);
                     detect(record(trace, false, count, arguments), mode == Mode::RecordAndDetect)
                 }
             }

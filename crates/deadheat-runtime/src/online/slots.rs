@@ -277,6 +277,12 @@ pub(crate) fn alone(slot: u32) {
     unsafe { (*SLOTS.inner.get()).running = 1 };
 }
 
+/// How many threads run.
+pub(crate) fn running() -> u32 {
+    // SAFETY: under the lock.
+    locked(|| unsafe { (*SLOTS.inner.get()).running })
+}
+
 /// The thread-local storage or the stack of a running thread that holds an address.
 pub(crate) fn storage_of(address: u64) -> Option<(BlockKind, Noted)> {
     // SAFETY: under the lock.
