@@ -32,8 +32,8 @@ fn wait_for_others() {
     if waits == 0 || online::is_confined() {
         return;
     }
-    let (nothing, start) = (AtomicU32::new(0), sys::now());
-    while online::on() && online::running() > 1 && sys::now().saturating_sub(start) < waits {
+    let (nothing, start) = (AtomicU32::new(0), sys::monotonic());
+    while online::on() && online::running() > 1 && sys::monotonic().saturating_sub(start) < waits {
         sys::futex_wait(&nothing, 0, STEP);
     }
 }
