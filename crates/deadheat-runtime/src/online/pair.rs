@@ -183,6 +183,14 @@ pub(crate) fn follow(
     }
 }
 
+/// Whether an access is a plain store over an atomic of a cell's words, which has more to do.
+#[inline(always)]
+const fn goes_over_atomic([one, other]: [u64; 2], mine: u64) -> bool {
+    mine & (WRITE | ATOMIC) == WRITE
+        && (one | other) & ATOMIC != 0
+        && (is_atomic_at(one, mine) || is_atomic_at(other, mine))
+}
+
 /// Publishes an access in the place of nothing, beside its moment's other bytes, or of an ordered access that it covers
 /// and outdoes, if all else in the cell is ordered or does not conflict. `ask`: whether it may be there already; `PLAIN`: it
 /// is no atomic access.
@@ -201,8 +209,7 @@ pub(crate) fn again<const PLAIN: bool>(
     if ask && (stands_for(one, mine) || stands_for(other, mine)) {
         return Entered::There;
     }
-    // A plain store over an atomic has more to do.
-    if mine & (WRITE | ATOMIC) == WRITE && (is_atomic_at(one, mine) || is_atomic_at(other, mine)) {
+    if goes_over_atomic([one, other], mine) {
         return Entered::No;
     }
     let (known, other_known) = (seen.ordered(one), seen.ordered(other));
@@ -374,8 +381,7 @@ pub(crate) fn replace(seen: &impl Seen, cell: &[AtomicU64; 2], mine: u64) -> Ent
         return Entered::There;
     }
     // What a cell with a block has beside its link is a copy.
-    let over_atomic = is_atomic_at(one, mine) || is_atomic_at(other, mine);
-    if is_special(one) || mine & (WRITE | ATOMIC) == WRITE && over_atomic {
+    if is_special(one) || goes_over_atomic([one, other], mine) {
         return Entered::No;
     }
     let room = |word: u64| {
