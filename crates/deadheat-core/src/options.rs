@@ -18,19 +18,24 @@ pub const PATH_MARK: [u8; 40] = *b"deadheat: where the command line lies: \0";
 pub const PATH_ROOM: usize = 4096;
 
 /// Options that mean something here.
-pub const HEEDED: [&str; 13] = [
+pub const HEEDED: [&str; 18] = [
+    "abort_on_error",
     "atexit_sleep_ms",
+    "color",
     "die_without_memory",
     "exitcode",
     "format",
     "halt_on_error",
     "history_size",
     "ignore_noninstrumented_modules",
+    "log_exe_name",
     "log_path",
+    "log_suffix",
     "memory_limit_mb",
     "report_atomic_races",
     "report_bugs",
     "start_together",
+    "strict_memcmp",
     "suppressions",
 ];
 
@@ -44,18 +49,21 @@ pub const FINDINGS: [(&str, &[&str]); 5] = [
 ];
 
 /// Options that say yes or no, beside those of [`FINDINGS`].
-const YES_OR_NO: [&str; 6] = [
+const YES_OR_NO: [&str; 9] = [
+    "abort_on_error",
     "die_without_memory",
     "halt_on_error",
     "ignore_noninstrumented_modules",
+    "log_exe_name",
     "report_atomic_races",
     "report_bugs",
     "second_deadlock_stack",
+    "strict_memcmp",
 ];
 
 /// Options that ThreadSanitizer knows, and that change nothing here.
-const ACCEPTED: &str = " abort_on_error allocator_may_return_null allocator_release_to_os_interval_ms allow_addr2line \
-    allow_user_segv_handler can_use_proc_maps_statm check_printf clear_shadow_mmap_threshold color \
+const ACCEPTED: &str = " allocator_may_return_null allocator_release_to_os_interval_ms allow_addr2line \
+    allow_user_segv_handler can_use_proc_maps_statm check_printf clear_shadow_mmap_threshold \
     compress_stack_depot cov_8bit_counters_out cov_pcs_out coverage coverage_dir decorate_proc_maps \
     dedup_token_length demangle detect_deadlocks detect_invalid_join detect_leaks detect_write_exec die_after_fork \
     disable_coredump dump_instruction_bytes dump_registers enable_annotations enable_symbolizer_markup \
@@ -66,11 +74,11 @@ const ACCEPTED: &str = " abort_on_error allocator_may_return_null allocator_rele
     include_if_exists intercept_intrin intercept_memcmp intercept_memmem intercept_send intercept_stat \
     intercept_strchr intercept_strcmp intercept_strlen intercept_strndup intercept_strpbrk intercept_strspn \
     intercept_strstr intercept_strtok intercept_tls_get_addr io_sync leak_check_at_exit legacy_pthread_cond \
-    log_exe_name log_suffix log_to_syslog malloc_context_size max_allocation_size_mb mmap_limit_mb \
+    log_to_syslog malloc_context_size max_allocation_size_mb mmap_limit_mb \
     no_huge_pages_for_shadow print_cmdline print_full_thread_history print_module_map print_summary \
     print_suppressions profile_memory report_destroy_locked report_mutex_bugs \
     report_signal_unsafe report_thread_leaks running_on_valgrind sancov_path second_deadlock_stack \
-    shared_ptr_interceptor soft_rss_limit_mb stack_trace_format stop_on_start strict_memcmp strict_string_checks \
+    shared_ptr_interceptor soft_rss_limit_mb stack_trace_format stop_on_start strict_string_checks \
     strip_env strip_path_prefix suppress_equal_pcs suppress_equal_stacks symbolize symbolize_inline_frames \
     symbolize_vs_style test_only_emulate_no_memorymap test_only_replace_dlopen_main_program use_madv_dontdump \
     use_sigaltstack verbosity verify_interceptors ";
@@ -162,6 +170,9 @@ pub fn fault(name: &[u8], value: &[u8]) -> Option<&'static str> {
         b"atexit_sleep_ms" | b"start_together" if milliseconds(value).is_none() => {
             Some("not a number of milliseconds for")
         }
+        b"color" if !matches!(value, b"auto" | b"always" | b"never") => {
+            Some("neither auto, always nor never for")
+        }
         _ if says_yes_or_no(name) && yes(value).is_none() => Some("neither 0 nor 1 for"),
         _ => None,
     }
@@ -213,6 +224,12 @@ pub fn start_together(texts: &[&[u8]]) -> u64 {
 #[must_use]
 pub fn wait_at_exit(texts: &[&[u8]]) -> u64 {
     value(texts, "atexit_sleep_ms").and_then(milliseconds).unwrap_or(0)
+}
+
+/// Whether a comparison of blocks reads all of both, also behind their first difference.
+#[must_use]
+pub fn compares_all(texts: &[&[u8]]) -> bool {
+    value(texts, "strict_memcmp").and_then(yes).unwrap_or(true)
 }
 
 /// So many milliseconds in nanoseconds.
@@ -296,6 +313,8 @@ mod tests {
             ("report_atomic_races", "0", "no way", "neither 0 nor 1 for"),
             ("detect_deadlocks", "true", "on", "neither 0 nor 1 for"),
             ("second_deadlock_stack", "1", "2", "neither 0 nor 1 for"),
+            ("strict_memcmp", "0", "off", "neither 0 nor 1 for"),
+            ("color", "always", "1", "neither auto, always nor never for"),
         ] {
             assert_eq!(fault(name.as_bytes(), good.as_bytes()), None, "{name}");
             assert_eq!(fault(name.as_bytes(), bad.as_bytes()), Some(words), "{name}");

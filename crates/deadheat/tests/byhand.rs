@@ -122,6 +122,8 @@ fn options_of_the_environment_hold() {
     assert_eq!((off.code, &*off.err), (Some(3), ""));
     let halted = run(&folder, "", &[("TSAN_OPTIONS", "halt_on_error=1 abort_on_error=0")]);
     assert_eq!((halted.code, halted.out.contains("destructor")), (Some(66), false), "{}", halted.err);
+    let escapes = |color: &str| run(&folder, "", &[("TSAN_OPTIONS", color)]).err.matches('\x1b').count();
+    assert!(escapes("color=always") > 0 && escapes("color=auto") == 0 && escapes("") == 0);
     let shaped = run(&folder, "", &[("DEADHEAT_OPTIONS", "format=tsan")]);
     assert!(
         shaped.err.starts_with("==================\nWARNING: ThreadSanitizer: data race (pid="),
@@ -144,8 +146,10 @@ fn the_first_race_ends_the_process_whatever_its_code() {
         assert_eq!((found, out.contains("destructor")), (Some(code), false), "{err}");
         assert_eq!(err.matches(RACE).count(), 1, "{err}");
     }
+    let aborted = halted("halt_on_error=1:abort_on_error=1");
+    assert_eq!((aborted.signal, aborted.err.matches(RACE).count()), (Some(6), 1), "{}", aborted.err);
     fs::write(folder.join("list"), "race:store\n").expect("written");
-    let suppressed = halted("halt_on_error=1:exitcode=0:suppressions=list");
+    let suppressed = halted("halt_on_error=1:abort_on_error=1:exitcode=0:suppressions=list");
     let expected = (Some(3), "begin\ndone\ndestructor\n", "");
     assert_eq!((suppressed.code, &*suppressed.out, &*suppressed.err), expected);
 }
@@ -162,6 +166,15 @@ fn reports_go_to_a_log_of_the_process() {
     let ended = run(&folder, "", &[("TSAN_OPTIONS", "log_path=told")]);
     assert_eq!((ended.code, &*ended.err), (Some(66), ""));
     assert!(log("told.").contains(RACE));
+    let ended = run(&folder, "", &[("TSAN_OPTIONS", "log_path=named log_exe_name=1 log_suffix=.txt")]);
+    assert_eq!((ended.code, &*ended.err), (Some(66), ""));
+    assert!(log("named.program.").contains(RACE));
+    let names = fs::read_dir(&folder).expect("listed").flatten().map(|entry| entry.file_name());
+    let is_whole = |name: &str| {
+        let number = name.strip_prefix("named.program.").and_then(|rest| rest.strip_suffix(".txt"));
+        number.is_some_and(|number| number.parse::<u32>().is_ok())
+    };
+    assert!(names.into_iter().any(|name| is_whole(&name.to_string_lossy())), "{folder:?}");
     for (format, words) in
         [("text", RACE), ("tsan", "WARNING: ThreadSanitizer"), ("json", "\"symbol\":\"shared\"")]
     {
@@ -176,6 +189,16 @@ fn reports_go_to_a_log_of_the_process() {
     let ended = run(&folder, "", &[]);
     assert_eq!((ended.code, &*ended.err), (Some(5), ""));
     assert!(log("own.").contains(RACE));
+}
+
+#[test]
+fn the_folder_that_a_compiler_ran_in_is_no_part_of_a_file_s_name() {
+    let folder = folder(SUITE, "wherever");
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus");
+    let map = format!("-ffile-prefix-map={}=/proc/self/cwd", corpus.display());
+    build(("cc", "c++"), &folder, &[&map]);
+    let ended = run(&folder, "", &[]);
+    assert!(ended.err.contains("--> byhand.c:"), "{}", ended.err);
 }
 
 #[test]
@@ -367,6 +390,22 @@ fn a_process_that_ends_waits_for_its_threads_if_asked() {
     let waited = run(&folder, "", &[("TSAN_OPTIONS", "atexit_sleep_ms=60000")]);
     assert_eq!(waited.code, Some(66), "{}", waited.err);
     assert!(waited.err.contains("thread-leak"), "{}", waited.err);
+}
+
+#[test]
+fn a_comparison_reads_up_to_the_first_difference_if_asked() {
+    let folder = built_of_spec("memory/memcmp");
+    let recorded = |options: &str| {
+        let mut run = common::deadheat();
+        run.args(["run", "--recorded", "--", "./program"]).env("TSAN_OPTIONS", options);
+        common::said(&output(&mut run, &folder))
+    };
+    let by_hand = |options: &str| run(&folder, "", &[("TSAN_OPTIONS", options)]).err;
+    for (options, races) in [("", 2), ("strict_memcmp=0", 1)] {
+        for told in [by_hand(options), recorded(options)] {
+            assert_eq!(told.matches("error[dh-").count(), races, "{told}");
+        }
+    }
 }
 
 #[test]

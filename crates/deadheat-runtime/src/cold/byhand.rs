@@ -17,13 +17,15 @@ use super::lock::Lock;
 use super::options::{self as options_given, TEXTS, text_of};
 use super::{block, exit, rescue, start, together};
 use crate::abi::common::before_death;
-use crate::intercept::deadly;
+use crate::intercept::{deadly, memory};
 use crate::{online, sys};
 
 /// Whether the program was started by hand.
 static ON: AtomicU32 = AtomicU32::new(0);
 /// Whether the first race ends the process.
 static HALTS: AtomicU32 = AtomicU32::new(0);
+/// Whether it does so by the signal of `abort`.
+static ABORTS: AtomicU32 = AtomicU32::new(0);
 /// Records that have been told.
 static TOLD: AtomicU32 = AtomicU32::new(0);
 /// Whether any of them was worth a word: else all were suppressed.
@@ -67,11 +69,13 @@ pub(crate) unsafe fn begin(environment: *const *const c_char) -> bool {
         online::limit_memory(&texts);
         together::begin(&texts);
         exit::begin(&texts);
+        memory::begin(&texts);
         let flag = |name| options::value(&texts, name).and_then(options::yes);
         if flag("report_bugs") == Some(false) {
             return false;
         }
         HALTS.store(u32::from(flag("halt_on_error") == Some(true)), Ordering::Relaxed);
+        ABORTS.store(u32::from(flag("abort_on_error") == Some(true)), Ordering::Relaxed);
         let teller = match start::variable(environment, options::TELLER) {
             Some(path) if !path.is_empty() => keep(path),
             // What is there now, and not what the compiler saw.
@@ -114,6 +118,9 @@ pub(crate) fn halt() {
         let code = exit::leave(0);
         if WORTH.load(Ordering::Relaxed) != 0 {
             before_death();
+            if ABORTS.load(Ordering::Relaxed) != 0 {
+                deadly::abort();
+            }
             sys::exit(code);
         }
     }

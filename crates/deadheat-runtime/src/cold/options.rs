@@ -15,14 +15,23 @@ pub(crate) const TEXTS: usize = 1 + options::VARIABLES.len();
 /// # Safety
 /// Called before any other thread runs; the environment is the program's.
 pub(crate) unsafe fn read<'a>(environment: *const *const c_char) -> [&'a [u8]; TEXTS] {
+    // SAFETY: passed on.
+    let texts = unsafe { quietly(environment) };
+    let sources = ["__tsan_default_options"].into_iter().chain(options::VARIABLES);
+    sources.zip(texts).for_each(|(source, text)| warn_of(source, text));
+    texts
+}
+
+/// As [`read`], and says nothing.
+///
+/// # Safety
+/// As there.
+pub(crate) unsafe fn quietly<'a>(environment: *const *const c_char) -> [&'a [u8]; TEXTS] {
     // SAFETY: the caller's promise; the program's function has no argument and gives a text or null.
     unsafe {
-        let own = text_of(weak_address!("__tsan_default_options"));
-        let mut texts = [own, b"", b""];
-        warn_of("__tsan_default_options", own);
+        let mut texts = [text_of(weak_address!("__tsan_default_options")), b"", b""];
         for (text, name) in texts[1..].iter_mut().zip(options::VARIABLES) {
             *text = start::variable(environment, name).unwrap_or_default();
-            warn_of(name, text);
         }
         texts
     }

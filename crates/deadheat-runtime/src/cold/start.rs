@@ -8,7 +8,7 @@ use deadheat_core::wire::{self, Mode, Wire, header};
 use super::{block, byhand, exit, fork, modules, options, threads, together};
 use crate::gate;
 use crate::hot::thread::{self, Thread};
-use crate::intercept::uring;
+use crate::intercept::{memory, uring};
 use crate::online;
 use crate::sys;
 
@@ -73,8 +73,11 @@ pub(crate) unsafe extern "C" fn start(
         Some(text) => match Wire::parse(text) {
             Ok(Wire { mode: Mode::Record, gate, trace }) => {
                 gate::let_none_pass();
-                // SAFETY: the arguments are `count` texts.
-                unsafe { record(trace, gate, count, arguments) }
+                // SAFETY: the arguments are `count` texts; no other thread runs, and the environment is the program's.
+                unsafe {
+                    memory::begin(&options::quietly(environment));
+                    record(trace, gate, count, arguments)
+                }
             }
             Ok(Wire { mode: mode @ (Mode::Detect | Mode::RecordAndDetect), trace, .. }) => {
                 gate::let_none_pass();
@@ -84,10 +87,15 @@ pub(crate) unsafe extern "C" fn start(
                     online::limit_memory(&texts);
                     together::begin(&texts);
                     exit::begin(&texts);
+                    memory::begin(&texts);
                     detect(record(trace, false, count, arguments), mode == Mode::RecordAndDetect)
                 }
             }
-            Ok(Wire { mode: Mode::Provoke, trace, .. }) => provoke(trace),
+            Ok(Wire { mode: Mode::Provoke, trace, .. }) => {
+                // SAFETY: no other thread runs, and the environment is the program's.
+                memory::begin(&unsafe { options::quietly(environment) });
+                provoke(trace)
+            }
             Ok(Wire { mode: Mode::Off, .. }) => OFF,
             Err(reason) => {
                 sys::say(b"deadheat: cannot use DEADHEAT_WIRE: ");

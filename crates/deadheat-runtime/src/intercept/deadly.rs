@@ -122,6 +122,16 @@ pub(super) unsafe fn end(signal: c_int, about: *const c_void) {
     }
 }
 
+/// Ends the process by the signal of `abort`, whatever the program does with that.
+pub(crate) fn abort() {
+    const ABORT: c_int = 6;
+    let usual = Action::usual();
+    // SAFETY: the C library reads the action.
+    unsafe { real()(ABORT, (&raw const usual).cast(), core::ptr::null_mut()) };
+    sys::send_self(ABORT as u32);
+    sys::Mask::all_but(ABORT as u32).set();
+}
+
 /// A handler that ends the program by a signal as it would end without one.
 pub(super) fn usual() -> usize {
     end_by as *const () as usize

@@ -4,6 +4,9 @@
 //! from the start of a static program): there the runtime's own copies do the work.
 
 use core::ffi::{c_int, c_void};
+use core::sync::atomic::{AtomicBool, Ordering};
+
+use deadheat_core::options;
 
 use super::touch::{compared, compares, copies, reads, writes};
 use crate::cold::start;
@@ -237,14 +240,23 @@ intercept! {
     }
 }
 
-/// What `memcmp` or `bcmp` says of blocks of which it looks at so many bytes.
+/// Whether a comparison reads all of both blocks. It compares so many characters, says the standard, and what is behind their first difference is really looked
+/// at, by words and vectors.
+static COMPARES_ALL: AtomicBool = AtomicBool::new(true);
+
+/// Takes the options; no other thread runs.
+pub(crate) fn begin(texts: &[&[u8]]) {
+    COMPARES_ALL.store(options::compares_all(texts), Ordering::Relaxed);
+}
+
+/// What `memcmp` or `bcmp` says of blocks that differ in the last of so many bytes, if at all.
 #[inline(always)]
-unsafe fn compare(one: *const u8, other: *const u8, seen: usize) -> c_int {
+unsafe fn compare(one: *const u8, other: *const u8, len: usize) -> c_int {
     // SAFETY: the caller's promise: both have them.
     unsafe {
-        match seen {
+        match len {
             0 => 0,
-            seen => c_int::from(one.add(seen - 1).read()) - c_int::from(other.add(seen - 1).read()),
+            len => c_int::from(one.add(len - 1).read()) - c_int::from(other.add(len - 1).read()),
         }
     }
 }
@@ -258,7 +270,8 @@ macro_rules! comparison {
                     if start::started() && !start::recording() {
                         return real!($name, Compare)(one, other, len);
                     }
-                    let seen = compared(one.cast(), other.cast(), len);
+                    let alike = compared(one.cast(), other.cast(), len);
+                    let seen = if COMPARES_ALL.load(Ordering::Relaxed) { len } else { alike };
                     if online::only() {
                         compares(pc, one, other, seen);
                     } else if start::recording() {
@@ -266,7 +279,7 @@ macro_rules! comparison {
                         reads::<u8>(pc, other.cast(), seen);
                         return real!($name, Compare)(one, other, len);
                     }
-                    compare(one.cast(), other.cast(), seen)
+                    compare(one.cast(), other.cast(), alike)
                 }
             }
         }

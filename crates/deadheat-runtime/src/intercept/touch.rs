@@ -227,7 +227,7 @@ pub(crate) fn system_writes<T>(pc: usize, to: *const T, len: usize) {
     touch::<{ kind(Mode::Write, Via::System) }>(pc, to as usize, len);
 }
 
-/// How many bytes of `len` a comparison looks at: up to and with the first difference.
+/// How many of `len` bytes there are up to and with the first in which two blocks differ.
 ///
 /// # Safety
 /// The C functions may read all `len` bytes of both.

@@ -26,6 +26,11 @@ impl Mask {
     /// That of a thread that blocks none.
     pub(crate) const NONE: Mask = Mask(0);
 
+    /// That of a thread that blocks all signals but one.
+    pub(crate) const fn all_but(signal: u32) -> Mask {
+        Mask(!bit(signal))
+    }
+
     /// Makes it the calling thread's. The handlers of signals that waited run now.
     pub(crate) fn set(self) {
         const SIG_SETMASK: usize = 2;
@@ -105,6 +110,6 @@ fn block() -> Mask {
 }
 
 /// A set of one signal.
-fn bit(signal: u32) -> u64 {
+const fn bit(signal: u32) -> u64 {
     1 << (signal - 1)
 }

@@ -6,11 +6,12 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use clap::ValueEnum;
 use deadheat_core::options;
 use deadheat_report::format::named;
 use nix::time::{ClockId, clock_gettime};
 
-use crate::args::Common;
+use crate::args::{Common, When};
 use crate::exit::{Exit, Failure};
 use crate::say::say;
 use crate::tell::output::{Output, Stream};
@@ -46,6 +47,11 @@ pub(crate) fn run(args: &Args, common: &Common) -> Result<Exit, Failure> {
 /// Tells the races as the options say; the code is 66 or 0.
 fn tell(args: &Args, texts: &[&[u8]], common: &Common) -> Result<Exit, Failure> {
     let value = |name| options::value(texts, name).filter(|value| !value.is_empty());
+    if let Some(when) =
+        value("color").and_then(|value| When::from_str(str::from_utf8(value).ok()?, false).ok())
+    {
+        when.apply();
+    }
     let path = |name| value(name).map(|value| Path::new(OsStr::from_bytes(value)));
     let format = format(texts);
     let (stream, log) = match path("log_path") {
@@ -53,20 +59,29 @@ fn tell(args: &Args, texts: &[&[u8]], common: &Common) -> Result<Exit, Failure> 
         Some(name) if name.as_os_str() != "stderr" => (Stream::Errors, Some(name)),
         _ => (Stream::Errors, None),
     };
+    let flag = |name| value(name).and_then(options::yes);
     let log = log.map(|name| {
         let mut name = name.as_os_str().to_owned();
+        if flag("log_exe_name") == Some(true) {
+            name.push(".");
+            name.push(program(args.process).file_name().unwrap_or_default());
+        }
         name.push(format!(".{}", args.process));
+        name.push(OsStr::from_bytes(value("log_suffix").unwrap_or_default()));
         PathBuf::from(name)
     });
     let suppressions = path("suppressions").and_then(|path| readable(path, args.process));
     let own = args.suppressions.to_string_lossy().into_owned();
     let adds = log.as_ref().is_some_and(|path| is_of(path, args.process));
     let telling = Telling::by_hand(Output::by_hand(format, stream, log, adds), suppressions, own);
-    let off = |name| value(name).and_then(options::yes) == Some(false);
-    let unwanted = options::FINDINGS.iter().filter(|row| off(row.0)).flat_map(|row| row.1).copied().collect();
+    let unwanted = options::FINDINGS
+        .iter()
+        .filter(|row| flag(row.0) == Some(false))
+        .flat_map(|row| row.1)
+        .copied()
+        .collect();
     // ThreadSanitizer tells of a cycle only where each lock was asked for, unless it is asked for more.
-    let brief = format == "tsan" && value("second_deadlock_stack").and_then(options::yes) != Some(true);
-    let flag = |name| value(name).and_then(options::yes);
+    let brief = format == "tsan" && flag("second_deadlock_stack") != Some(true);
     let leave_out = LeaveOut {
         libraries: flag("ignore_noninstrumented_modules") == Some(true),
         atomics: flag("report_atomic_races") == Some(false),
@@ -88,10 +103,14 @@ fn format<'a>(texts: &[&'a [u8]]) -> &'a str {
     "text"
 }
 
+/// The file that a process runs.
+fn program(process: u32) -> PathBuf {
+    fs::read_link(format!("/proc/{process}/exe")).unwrap_or_default()
+}
+
 /// The file, or the one beside the program; none, and a warning, if neither can be read.
 fn readable(path: &Path, process: u32) -> Option<PathBuf> {
-    let program = fs::read_link(format!("/proc/{process}/exe")).unwrap_or_default();
-    let beside = program.parent().unwrap_or(Path::new("")).join(path);
+    let beside = program(process).parent().unwrap_or(Path::new("")).join(path);
     let fault = match fs::read(path) {
         Ok(_) => return Some(path.to_owned()),
         Err(_) if fs::read(&beside).is_ok() => return Some(beside),

@@ -273,8 +273,11 @@ impl<'a> Resolver<'a> {
     }
 
     fn relative(&self, file: &str) -> String {
+        // So some build systems, Bazel among them, have their compilers name the folder that they run in.
+        const WHEREVER: &str = "/proc/self/cwd";
         let path = Path::new(file);
-        path.strip_prefix(self.folder).unwrap_or(path).to_string_lossy().into_owned()
+        let within = path.strip_prefix(WHEREVER).or_else(|_| path.strip_prefix(self.folder));
+        within.unwrap_or(path).to_string_lossy().into_owned()
     }
 
     fn module_name(&self, module: ModuleId) -> String {
