@@ -34,7 +34,11 @@ pub(crate) fn enter(seen: &impl Seen, set: &[AtomicU64], mine: u64) -> Came {
 /// As [`enter`], of what [`renew`] does not do.
 #[inline(always)]
 pub(crate) fn enter_otherwise(seen: &impl Seen, set: &[AtomicU64], mine: u64) -> Came {
-    if mine & ATOMIC != 0 { enter_atomic(seen, set, mine) } else { enter_plain(seen, set, mine) }
+    if mine & ATOMIC != 0 {
+        return enter_atomic(seen, set, mine);
+    }
+    let came = if mine & WRITE != 0 { write_in_short(seen, set, mine) } else { Came::No };
+    if came == Came::No { enter_plain(seen, set, mine) } else { came }
 }
 
 /// As [`enter`], of a read in the place of its slot's earlier one of the same bytes, as most are that threads make in ever new moments, or, of a plain one, with one of other bytes.
@@ -70,6 +74,50 @@ pub(crate) fn renew_in_short(seen: &impl Seen, set: &[AtomicU64], mine: u64) -> 
         }
     }
     Came::Yes(new)
+}
+
+/// As [`enter`], of a plain write of all bytes in the place of one of its slot's words, with few steps: of a write rather than of a read, so that its thread's next read has a place. What is not
+/// ordered is to be judged, also if it is harmless.
+#[inline(always)]
+pub(crate) fn write_in_short(seen: &impl Seen, set: &[AtomicU64], mine: u64) -> Came {
+    if mine & BYTES != BYTES {
+        return Came::No;
+    }
+    let mut own: Option<(&AtomicU64, u64)> = None;
+    for place in set {
+        let word = place.load(Ordering::Acquire);
+        if word == 0 {
+            break;
+        }
+        // A set that is being replaced has no place, and a store over an atomic has more to do.
+        if is_special(word) || word & ATOMIC != 0 {
+            return Came::No;
+        }
+        if !same_slot(word, mine) {
+            continue;
+        }
+        if stands_for(word, mine) {
+            return Came::There(word);
+        }
+        let writes = word & WRITE != 0;
+        if own.is_none_or(|(_, other)| writes && (other & WRITE == 0 || same_moment(word, mine))) {
+            own = Some((place, word));
+        }
+    }
+    let Some((place, word)) = own else { return Came::No };
+    if !put(place, word, mine) {
+        return Came::No;
+    }
+    for place in set {
+        let word = place.load(Ordering::SeqCst);
+        if word == 0 {
+            break;
+        }
+        if !same_slot(word, mine) && !seen.ordered(word) {
+            return Came::Met(mine);
+        }
+    }
+    Came::Yes(mine)
 }
 
 /// What became of an access whose slot may have an earlier one of its kind in a set.

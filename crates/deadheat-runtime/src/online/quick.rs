@@ -268,7 +268,7 @@ unsafe extern "C" fn on_read_in_crowd<const KIND: u16>(
         let thread = sys::machine::thread_word() as *mut Thread;
         (*thread).busy = JUDGING;
         compiler_fence(Ordering::SeqCst);
-        let came = read_in_crowd(thread, &*cell, mine);
+        let came = in_crowd::<false>(thread, &*cell, mine);
         compiler_fence(Ordering::SeqCst);
         (*thread).busy = 0;
         match came {
@@ -280,12 +280,13 @@ unsafe extern "C" fn on_read_in_crowd<const KIND: u16>(
     }
 }
 
-/// Publishes a plain read in a cell's block, if it has one, in the place of its slot's earlier one there if there is one. What [met](Entered::Met) somebody is to be judged.
+/// Publishes a plain access in a cell's block, if it has one, in the place of its slot's earlier one there if there is one, and if it does not write (`WRITES`) or has all bytes. What [met](Entered::Met) somebody
+/// is to be judged.
 ///
 /// # Safety
 /// The calling thread is marked busy.
 #[inline(always)]
-pub(super) unsafe fn read_in_crowd(thread: *mut Thread, cell: &Cell, mine: u64) -> Entered {
+pub(super) unsafe fn in_crowd<const WRITES: bool>(thread: *mut Thread, cell: &Cell, mine: u64) -> Entered {
     let first = cell[0].load(Ordering::Acquire);
     let block = word::linked(first);
     if !word::is_link(first) || block == 0 {
@@ -296,7 +297,12 @@ pub(super) unsafe fn read_in_crowd(thread: *mut Thread, cell: &Cell, mine: u64) 
     // SAFETY: the caller's promise; a block that a cell shows to a busy thread is not used again before that is in no hook.
     unsafe {
         let set = block::Block::set(block as *mut _);
-        let (entered, word) = match crowd::renew_in_short(&past_of(thread), set, mine) {
+        let came = if WRITES {
+            crowd::write_in_short(&past_of(thread), set, mine)
+        } else {
+            crowd::renew_in_short(&past_of(thread), set, mine)
+        };
+        let (entered, word) = match came {
             Came::There(word) => (Entered::There, word),
             Came::Yes(word) => (Entered::Yes, word),
             Came::Met(_) => return Entered::Met,

@@ -138,11 +138,11 @@ pub(crate) unsafe fn publish<const WRITES: bool>(address: usize, size: usize, pc
         let mut row = Row::new(cells, mine, ends(address, last));
         let mut going = Going { thread, base, kept: kind.of_size(size).at(address, pc), noted: false };
         while let Some((cell, mine, entered)) = row.publish::<WRITES>(&past) {
-            if WRITES || entered != Entered::No {
+            if entered != Entered::No {
                 going.enter(cell, mine, entered);
                 continue;
             }
-            match quick::read_in_crowd(thread, cell, mine) {
+            match quick::in_crowd::<WRITES>(thread, cell, mine) {
                 Entered::There => {}
                 Entered::Yes => going.note(),
                 entered => going.enter(cell, mine, entered),
