@@ -583,14 +583,22 @@ unsafe fn born(thread: *mut Thread, pc: usize, owner: (u32, bool), what: (u64, u
 
 /// The objects in a range of addresses are no more.
 unsafe fn forget_within(thread: *mut Thread, owner: (u32, bool), (start, end): (u64, u64)) {
-    let mut quiet = None;
     object::in_range(start, end, |at| {
-        // Who holds a stripe is busy or quiet: a handler that interrupts it must not wait for another one.
-        quiet.get_or_insert_with(sys::Quiet::new);
-        if let Some(held) = stripes::hold(at as usize, owner) {
-            held.forget();
-            // SAFETY: the stripe is held; the calling thread's own state.
-            unsafe { object::remove_near(at, start, end, |lock| nesting::forget(thread, lock)) };
+        let mut told = nesting::Gone::default();
+        // SAFETY: the calling thread's own state.
+        unsafe {
+            // Who holds a stripe is busy: a handler that interrupts it must not wait for another one, nor touch what is being taken out.
+            let outer = (*thread).busy;
+            (*thread).busy = ORDERING;
+            compiler_fence(Ordering::SeqCst);
+            if let Some(held) = stripes::hold(at as usize, owner) {
+                held.forget();
+                // SAFETY: the stripe is held.
+                object::remove_near(at, start, end, |lock| told.add(lock));
+            }
+            compiler_fence(Ordering::SeqCst);
+            (*thread).busy = outer;
+            told.forget(thread);
         }
     });
 }

@@ -189,6 +189,36 @@ pub(super) unsafe fn after_fault(thread: *mut Thread, pc: usize, held: Option<He
     }
 }
 
+/// Locks within 8 bytes whose lives have ended, as far as they were told of.
+#[derive(Default)]
+pub(super) struct Gone {
+    locks: [u64; 8],
+    count: usize,
+}
+
+impl Gone {
+    pub(super) fn add(&mut self, lock: u64) {
+        let told = life(lock).load(Ordering::Relaxed) & TOLD != 0;
+        if told && self.count < self.locks.len() && !self.locks[..self.count].contains(&lock) {
+            self.locks[self.count] = lock;
+            self.count += 1;
+        }
+    }
+
+    /// As [`forget`], of each.
+    ///
+    /// # Safety
+    /// As there.
+    #[inline(always)]
+    pub(super) unsafe fn forget(&self, thread: *mut Thread) {
+        if self.count != 0 {
+            let _quiet = sys::Quiet::new();
+            // SAFETY: passed on.
+            self.locks[..self.count].iter().for_each(|&lock| unsafe { forget(thread, lock) });
+        }
+    }
+}
+
 /// A lock's life ends: what is told of the next one there is another lock's.
 ///
 /// # Safety
