@@ -72,7 +72,12 @@ pub(crate) fn without_decltype(function: &str) -> &str {
 /// Whether a function is of the C++ library by its demangled name: its instances of templates are in every module.
 fn is_standard(function: &str) -> bool {
     const STARTS: [&str; 3] = ["std::", "__gnu_cxx::", "__cxxabiv1::"];
+    // What Rust's compiler makes, without a place in a source.
+    const RUST: &str = "__rust_";
     let function = without_decltype(function);
+    if function.starts_with(RUST) {
+        return true;
+    }
     // What an instance returns stands before its name, and both may have arguments with blanks.
     let (mut depth, mut begin) = (0_usize, 0);
     for (at, c) in function.char_indices() {

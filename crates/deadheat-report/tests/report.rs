@@ -351,6 +351,28 @@ fn rust_s_stacks_end_where_its_own_do() {
     assert!(told.contains(&format!("#0 {top}")) && !told.contains("__rust"), "{told}");
 }
 
+#[test]
+fn what_catches_a_panic_is_code_of_the_library() {
+    let mut race = race();
+    let library = "/rustc/0123456789abcdef/library/std/src/panic.rs";
+    let frames = &mut race.accesses[0].frames;
+    frames.truncate(1);
+    frames.push(frame("std::panicking::catch_unwind::do_call", 500, library, 581, 1));
+    frames.push(Frame {
+        function: Some("__rust_try".to_owned()),
+        module: Some("app".to_owned()),
+        offset: Some(Hex(0x10)),
+        ..Frame::default()
+    });
+    frames.push(frame("std::thread::scope", 100, library, 158, 5));
+    frames.push(frame("app::run", 60, "src/main.rs", 67, 5));
+    let told = shown(&report(vec![race]), &NoSources);
+    assert!(
+        told.contains("#1 library code, 3 frames\n") && told.contains("#4 app::run src/main.rs:67:5"),
+        "{told}"
+    );
+}
+
 /// Code that stands for several lines has none.
 #[test]
 fn a_place_without_a_line_has_its_file_and_function() {

@@ -15,7 +15,7 @@ pub fn demangle(name: &str) -> Cow<'_, str> {
     if name.len() > LONGEST {
         return Cow::Owned(name.chars().take(LONGEST).chain("…".chars()).collect());
     }
-    if let Ok(rust) = rustc_demangle::try_demangle(name) {
+    if let Ok(rust) = rustc_demangle::try_demangle(without_number(name)) {
         return Cow::Owned(format!("{rust:#}"));
     }
     if name.starts_with("_Z")
@@ -24,6 +24,14 @@ pub fn demangle(name: &str) -> Cow<'_, str> {
         return Cow::Owned(text);
     }
     Cow::Borrowed(name)
+}
+
+/// A name without the number that LLVM puts behind one that it makes anew.
+fn without_number(name: &str) -> &str {
+    match name.rsplit_once('.') {
+        Some((plain, number)) if number.bytes().all(|byte| byte.is_ascii_digit()) => plain,
+        _ => name,
+    }
 }
 
 fn cxx(name: &str) -> Option<String> {
@@ -54,6 +62,7 @@ mod tests {
             ("_ZZ4mainE4hits", "main::hits"),
             ("_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE", "core::fmt::Write::write_fmt"),
             ("_RNvCs1234_7mycrate3foo", "mycrate::foo"),
+            ("_RNvCs1234_7mycrate5COUNT.0", "mycrate::COUNT"),
             ("memcpy@@GLIBC_2.14", "memcpy"),
             ("_Znot_a_name", "_Znot_a_name"),
             (

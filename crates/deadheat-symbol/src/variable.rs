@@ -180,7 +180,7 @@ impl Walk<'_> {
                 let member = self.member()?;
                 if !member.name.is_empty() {
                     self.path.push('.');
-                    self.path += &member.name;
+                    self.path += as_written(&member.name);
                 }
                 self.offset -= member.offset;
                 self.at = member.at;
@@ -245,6 +245,14 @@ fn members(unit: Unit<'_>, structure: UnitOffset) -> Option<Vec<Member>> {
         None::<()>
     })?;
     Some(found)
+}
+
+/// A member's name as a source has it: to Rust's compiler those of tuples are `__0`, `__1` and so on.
+fn as_written(name: &str) -> &str {
+    let number = name.strip_prefix("__");
+    number
+        .filter(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
+        .unwrap_or(name)
 }
 
 /// The lengths of an array, outermost first.
@@ -330,4 +338,18 @@ fn is_of_a_library(unit: Unit<'_>, entry: &gimli::DebuggingInformationEntry<Read
         let parts = ["/include/c++/", "/rustlib/src/rust/library/"];
         starts.iter().any(|start| path.starts_with(start)) || parts.iter().any(|part| path.contains(part))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::as_written;
+
+    #[test]
+    fn members_of_tuples_are_numbers() {
+        for (name, written) in
+            [("__0", "0"), ("__12", "12"), ("__", "__"), ("__x1", "__x1"), ("value", "value")]
+        {
+            assert_eq!(as_written(name), written);
+        }
+    }
 }
