@@ -94,6 +94,12 @@ mod eye {
     pub(crate) const STEP: u64 = crate::STEP;
 }
 
+mod word {
+    //! How large a granule is.
+
+    pub(crate) const GRANULE: usize = 8;
+}
+
 mod report {
     //! How many locks are told.
 
@@ -113,7 +119,7 @@ use deadheat_core::access::{Access, Mode, Via};
 use history::{History, Wanted};
 use sys::primitive::TO_COME;
 
-const RECORDS: usize = 64;
+const RECORDS: usize = 1024;
 const STEP: u64 = 2;
 
 /// A history, with what its thread does.
@@ -212,4 +218,58 @@ fn what_is_forgotten_is_not_waited_for() {
     slot.begin(2 * STEP, 1);
     slot.write(0x10);
     assert_eq!(slot.find(STEP, 0x100, || {}), None);
+}
+
+/// Numbers that are the same in every run.
+struct Numbers(u64);
+
+impl Numbers {
+    fn next(&mut self, below: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % below
+    }
+}
+
+#[test]
+fn the_first_access_is_found_among_many() {
+    let mut numbers = Numbers(1);
+    for round in 0..40 {
+        let slot = Slot::new();
+        // Some moments before it, so that it begins anywhere in a span.
+        for clock in 1..=numbers.next(100) {
+            slot.begin(clock * STEP, 1);
+            slot.write(0x10);
+        }
+        let clock = 1000 * STEP;
+        let (mut made, mut node) = (Vec::new(), 2);
+        slot.begin(clock, node);
+        let places = [40, 400, 4000][round % 3];
+        for _ in 0..400 {
+            if numbers.next(3) == 0 {
+                node += 1;
+                slot.0.context((clock, 0), node, &[]);
+            }
+            let address = 0x1000 + 4 * numbers.next(places);
+            let size = [1, 4, 8, 24, 700][numbers.next(5) as usize % if round % 2 == 0 { 3 } else { 5 }];
+            let mode = if numbers.next(2) == 0 { Mode::Read } else { Mode::Write };
+            slot.0.access(&Access { address, size, mode, atomic: None, via: Via::Code }, 0x1000);
+            made.push((address, size, mode.writes(), node));
+        }
+        // What comes behind it is another moment's.
+        slot.begin(clock + STEP, 1);
+        for at in 0..200 {
+            slot.write(0x1000 + 4 * (at * places / 200));
+        }
+        for at in 0..places {
+            let (start, end) = (0x1000 + 4 * at, 0x1004 + 4 * at);
+            for writes in [false, true] {
+                let hit = |made: &&(u64, u64, bool, u32)| {
+                    made.0 < end && made.0 + made.1 > start && made.2 == writes
+                };
+                let expected = made.iter().find(hit).map(|made| made.3);
+                let site = slot.0.find(&Wanted { clock, writes, atomic: false, start, end });
+                assert_eq!(site.map(|site| site.node), expected, "round {round}, at {start:#x}");
+            }
+        }
+    }
 }

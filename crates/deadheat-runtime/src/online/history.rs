@@ -18,6 +18,7 @@ use deadheat_core::race::HeldLock;
 use super::eye::STEP;
 use super::list::{LINE, List};
 use super::report::MOST_LOCKS as MOST_TOLD;
+use super::word::GRANULE;
 use super::{memory, pool};
 use crate::cold::lock::Lock;
 use crate::sys;
@@ -76,6 +77,103 @@ pub(crate) struct History {
     /// The clock of the moment of which an access was last waited for in vain; 0: of none.
     missed: AtomicU64,
     owners: Owners,
+    summaries: Summaries,
+}
+
+/// What is known of whole [spans](SPAN) of records by those who look for accesses: a moment's accesses that are sought one by one are mostly near each other, and of a moment
+/// whose beginning is gone each that is not remembered would be sought among all records.
+struct Summaries {
+    /// Not 0: somebody is at them, and all others do without.
+    taken: AtomicU32,
+    rows: UnsafeCell<*mut Summary>,
+}
+
+/// Records that have one summary.
+const SPAN: u64 = 64;
+
+/// Of the span with a number: what may be accessed there, and its contexts.
+struct Summary {
+    /// The number, and 1; 0: of none.
+    of: u64,
+    start: u64,
+    end: u64,
+    /// By a hash, the granules.
+    granules: [u64; 8],
+    /// The last context's record, and 1; 0: there is none.
+    context: u64,
+    /// The clock of all contexts; [`u64::MAX`] if they have several.
+    clock: u64,
+}
+
+impl Summary {
+    /// Whether no access of the span has any of these bytes.
+    fn has_none(&self, start: u64, end: u64) -> bool {
+        let of_one = granule(start) == granule(end - 1);
+        self.end <= start
+            || self.start >= end
+            || of_one && {
+                let (word, bit) = Summary::place(granule(start));
+                self.granules[word] & bit == 0
+            }
+    }
+
+    fn add(&mut self, start: u64, size: u64) {
+        let end = start.saturating_add(size.max(1));
+        (self.start, self.end) = (self.start.min(start), self.end.max(end));
+        let granules = granule(start)..=granule(end - 1);
+        if end - start > Kept::MOST as u64 {
+            self.granules = [u64::MAX; 8];
+            return;
+        }
+        for granule in granules {
+            let (word, bit) = Summary::place(granule);
+            self.granules[word] |= bit;
+        }
+    }
+
+    /// Which bit a granule has.
+    fn place(granule: u64) -> (usize, u64) {
+        let hash = granule.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 55;
+        ((hash >> 6) as usize, 1 << (hash & 63))
+    }
+}
+
+/// The number of the granule of an address.
+const fn granule(address: u64) -> u64 {
+    address / GRANULE as u64
+}
+
+/// The summaries of a history, taken for as long as it lives.
+struct Reading<'a> {
+    history: &'a History,
+}
+
+impl Drop for Reading<'_> {
+    fn drop(&mut self) {
+        self.history.summaries.taken.store(0, Ordering::Release);
+    }
+}
+
+impl Reading<'_> {
+    /// The summary of a span, all of whose records are there.
+    fn summary(&mut self, span: u64) -> &Summary {
+        let history = self.history;
+        // SAFETY: taken; there is a row for each span of the ring.
+        let row = unsafe { &mut *(*history.summaries.rows.get()).add((span & history.mask / SPAN) as usize) };
+        if row.of != span + 1 {
+            *row = history.summarize(span);
+        }
+        row
+    }
+}
+
+/// How far a look for an access has come.
+#[derive(Default)]
+struct Looked {
+    /// The next record, and the context of the one before it.
+    at: u64,
+    context: u64,
+    begun: bool,
 }
 
 struct Owners {
@@ -385,8 +483,9 @@ impl History {
     /// As [`Self::find`]. `make`: what is to be had of the place of an access, and of the record that tells of its calls and locks.
     fn find_as<T>(&self, wanted: &Wanted, make: impl Fn(u64, Place) -> T) -> Option<T> {
         const FEW: u32 = 10;
+        let mut looked = Looked::default();
         for attempt in 0.. {
-            match self.find_now(wanted, &make) {
+            match self.find_now(wanted, &mut looked, &make) {
                 Found::Site(site) => return Some(site),
                 Found::Forgotten => break,
                 // Mostly it was in the part that is gone.
@@ -425,10 +524,14 @@ impl History {
         true
     }
 
-    fn find_now<T>(&self, wanted: &Wanted, make: impl Fn(u64, Place) -> T) -> Found<T> {
+    fn find_now<T>(&self, wanted: &Wanted, looked: &mut Looked, make: impl Fn(u64, Place) -> T) -> Found<T> {
         let count = self.count.load(Ordering::Acquire);
         let begin = self.begin(wanted.clock).load(Ordering::Relaxed) & !CUT;
-        let found = self.find_from(begin, count, wanted, make);
+        // What was looked at before is not looked at again.
+        if !looked.begun || looked.at <= begin {
+            *looked = Looked { at: begin, context: 0, begun: false };
+        }
+        let found = self.find_from(begin, count, wanted, looked, make);
         fence(Ordering::Acquire);
         // What was written meanwhile went over the oldest records.
         let gone = self.count.load(Ordering::Relaxed) > begin + self.mask - AT_ONCE;
@@ -451,45 +554,95 @@ impl History {
         begin: u64,
         count: u64,
         wanted: &Wanted,
+        looked: &mut Looked,
         make: impl Fn(u64, Place) -> T,
     ) -> Found<T> {
         if begin >= count || count - begin > self.mask {
             return Found::Forgotten;
         }
-        let (mut context, mut first) = (0, true);
-        let mut at = begin;
-        while at < count {
+        // Few records are looked at as fast.
+        let mut reading = if count - looked.at > 4 * SPAN { self.reading() } else { None };
+        while looked.at < count {
+            let at = looked.at;
+            if looked.begun
+                && at.is_multiple_of(SPAN)
+                && count - at > SPAN
+                && let Some(summary) = reading.as_mut().map(|reading| reading.summary(at / SPAN))
+                && summary.has_none(wanted.start, wanted.end)
+                && (summary.context == 0 || summary.clock == wanted.clock)
+            {
+                looked.at += SPAN;
+                if summary.context != 0 {
+                    looked.context = summary.context - 1;
+                }
+                continue;
+            }
             let (head, tail) = self.get(at);
             if head & ACCESS != 0 {
                 if let Some(access) = self.fits(at, count, wanted) {
-                    let node = self.get(context).1 as u32;
-                    return Found::Site(make(context, Place { access, pc: tail & ADDRESS, node }));
+                    let node = self.get(looked.context).1 as u32;
+                    return Found::Site(make(looked.context, Place { access, pc: tail & ADDRESS, node }));
                 }
             } else if head & SIZE == 0 && head & CONTEXT != 0 {
                 if head & CLOCK != wanted.clock {
                     return Found::Forgotten;
                 }
-                context = at;
-            } else if first {
+                looked.context = at;
+            } else if !looked.begun {
                 return Found::Forgotten;
             }
-            first = false;
-            at += 1;
+            looked.begun = true;
+            looked.at += 1;
         }
         Found::NotYet
+    }
+
+    /// The summaries, unless somebody is at them.
+    fn reading(&self) -> Option<Reading<'_>> {
+        let taken = &self.summaries.taken;
+        taken.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).ok()?;
+        let reading = Reading { history: self };
+        // SAFETY: taken; all zeros are summaries of nothing.
+        unsafe {
+            let rows = self.summaries.rows.get();
+            if (*rows).is_null() {
+                *rows = pool::map((self.mask as usize + 1) / SPAN as usize * size_of::<Summary>()).cast();
+            }
+        }
+        Some(reading)
+    }
+
+    /// Looks through a span, behind which there is a record.
+    fn summarize(&self, span: u64) -> Summary {
+        let mut row =
+            Summary { of: span + 1, start: u64::MAX, end: 0, granules: [0; 8], context: 0, clock: 0 };
+        for at in span * SPAN..(span + 1) * SPAN {
+            let (head, tail) = self.get(at);
+            if head & ACCESS != 0 {
+                row.add(head & ADDRESS, self.size(at, u64::MAX, tail));
+            } else if head & SIZE == 0 && head & CONTEXT != 0 {
+                let clock = head & CLOCK;
+                row.clock = if row.context == 0 || row.clock == clock { clock } else { u64::MAX };
+                row.context = at + 1;
+            }
+        }
+        row
+    }
+
+    /// How many bytes the access at a record has, whose second word is this.
+    fn size(&self, at: u64, count: u64, tail: u64) -> u64 {
+        match tail >> SIZE_SHIFT {
+            RANGE if beside(tail) != 0 => beside(tail),
+            RANGE if at + 1 < count => self.get(at + 1).0 & ADDRESS,
+            RANGE => 1,
+            log2 => 1 << log2,
+        }
     }
 
     /// The access at a record, if it is one that is wanted.
     fn fits(&self, at: u64, count: u64, wanted: &Wanted) -> Option<Access> {
         let (head, tail) = self.get(at);
-        let log2 = tail >> SIZE_SHIFT;
-        let size = match log2 {
-            RANGE if beside(tail) != 0 => beside(tail),
-            RANGE if at + 1 < count => self.get(at + 1).0 & ADDRESS,
-            RANGE => 1,
-            log2 => 1 << log2,
-        };
-        let found = access(head, size);
+        let found = access(head, self.size(at, count, tail));
         let fits = found.address < wanted.end
             && found.end() > wanted.start
             && found.mode.writes() == wanted.writes

@@ -186,12 +186,11 @@ pub(crate) unsafe fn found(thread: *mut Thread, mine: Mine<'_>, other: u64) {
     let clock = word::clock(other);
     let (writes, atomic) = (other & word::WRITE != 0, other & word::ATOMIC != 0);
     let wanted = Wanted { clock, writes, atomic, start, end };
-    if !is_birth(other)
-        && let Some(Place { access, pc, node }) = history.find_place(&wanted)
-    {
+    let place = if is_birth(other) { None } else { history.find_place(&wanted) };
+    if let Some(Place { access, pc, node }) = &place {
         // SAFETY: the caller's promise.
         let own = way(mine.access, mine.pc, unsafe { Eye::node(thread) });
-        if count(key(race::RACE, way(&access, pc, node), own)) {
+        if count(key(race::RACE, way(access, *pc, *node), own)) {
             return;
         }
     }
@@ -208,7 +207,8 @@ pub(crate) unsafe fn found(thread: *mut Thread, mine: Mine<'_>, other: u64) {
         }
         return;
     }
-    let site = history.find(&wanted);
+    // What was not found is not looked for twice.
+    let site = place.and_then(|_| history.find(&wanted));
     let Some(owner) = history.owner(clock) else { return };
     let mut earlier = Side {
         thread: owner,

@@ -20,7 +20,7 @@ macro_rules! functions {
             static ADDRESS: AtomicUsize = AtomicUsize::new(0);
             let mut address = ADDRESS.load(Ordering::Relaxed);
             if address == 0 {
-                address = look_up($text).unwrap_or_else(|| $linked as *const () as usize);
+                address = look_up($text).unwrap_or_else(|| $linked);
                 ADDRESS.store(address, Ordering::Relaxed);
             }
             // SAFETY: the C library's function of this type; the rest is the caller's promise.
@@ -31,13 +31,14 @@ macro_rules! functions {
     )*};
 }
 
+// Named weakly: a static library that stands in for the allocator has them, too, and is not to be linked for their sake.
 functions! {
-    malloc c"__libc_malloc" c::__libc_malloc, (size: Size) -> *mut c_void;
-    calloc c"__libc_calloc" c::__libc_calloc, (count: Size, size: Size) -> *mut c_void;
-    realloc c"__libc_realloc" c::__libc_realloc, (block: *mut c_void, size: Size) -> *mut c_void;
-    memalign c"__libc_memalign" c::__libc_memalign, (alignment: Size, size: Size) -> *mut c_void;
-    free c"__libc_free" c::__libc_free, (block: *mut c_void);
-    usable_size c"malloc_usable_size" real!("malloc_usable_size", unsafe extern "C" fn()), (block: *mut c_void) -> Size;
+    malloc c"__libc_malloc" weak_address!("__libc_malloc"), (size: Size) -> *mut c_void;
+    calloc c"__libc_calloc" weak_address!("__libc_calloc"), (count: Size, size: Size) -> *mut c_void;
+    realloc c"__libc_realloc" weak_address!("__libc_realloc"), (block: *mut c_void, size: Size) -> *mut c_void;
+    memalign c"__libc_memalign" weak_address!("__libc_memalign"), (alignment: Size, size: Size) -> *mut c_void;
+    free c"__libc_free" weak_address!("__libc_free"), (block: *mut c_void);
+    usable_size c"malloc_usable_size" real!("malloc_usable_size", unsafe extern "C" fn()) as *const () as usize, (block: *mut c_void) -> Size;
 }
 
 /// An address within the C library, where that is a library of its own.

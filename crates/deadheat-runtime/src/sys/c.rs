@@ -9,11 +9,6 @@ pub(crate) type Size = usize;
 pub(crate) type Pthread = usize;
 
 unsafe extern "C" {
-    pub(crate) fn __libc_malloc(size: Size) -> *mut c_void;
-    pub(crate) fn __libc_calloc(count: Size, size: Size) -> *mut c_void;
-    pub(crate) fn __libc_realloc(block: *mut c_void, size: Size) -> *mut c_void;
-    pub(crate) fn __libc_memalign(alignment: Size, size: Size) -> *mut c_void;
-    pub(crate) fn __libc_free(block: *mut c_void);
     pub(crate) fn __errno_location() -> *mut c_int;
     pub(crate) fn pthread_self() -> Pthread;
     pub(crate) fn pthread_key_create(
