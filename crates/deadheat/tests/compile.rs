@@ -49,6 +49,22 @@ fn statically_linked() {
     });
 }
 
+/// It would take the place of the allocator that is followed: what it hands out again would look like a race.
+#[test]
+fn an_allocator_in_an_archive_is_not_linked_for_our_sake() {
+    each_compiler("allocator", |pair, folder| {
+        let functions = "void *malloc(unsigned long n) { abort(); }\n\
+            void free(void *p) { abort(); }\n\
+            void *__libc_malloc(unsigned long n) { return malloc(n); }\n\
+            void __libc_free(void *p) { free(p); }\n";
+        fs::write(folder.join("own.c"), format!("extern void abort(void);\n{functions}")).expect("writable");
+        cc(pair, folder, "-fno-builtin -c own.c main.c store.c");
+        ok(Command::new("ar").args(["rc", "libown.a", "own.o"]), folder);
+        cc(pair, folder, "main.o store.o libown.a -o program");
+        races(folder, &["./program"]);
+    });
+}
+
 /// LLVM's OpenMP is not understood in a static program, which is said at the link, whatever comes of that.
 #[test]
 fn static_openmp_of_llvm_is_warned_of() {
