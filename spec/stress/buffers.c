@@ -1,7 +1,7 @@
 // Threads fill, copy, clear and free whole buffers and come to single bytes of them at the same time, in order and out of it.
 //
 // Each buffer of the pool has a lock, under which a thread does one thing after the other with it. One buffer more has none: half of the threads fill it as a whole,
-// the others write to two of its bytes, and all of that races, surely so what they do first. ROUNDS of each thread.
+// the others write to two of its bytes, and all of that races, surely so what they do first: the others among themselves, since nobody fills it in between, then all. ROUNDS of each thread.
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,15 +51,21 @@ static unsigned one_thing(struct buffer *buffer, unsigned what, unsigned value) 
     }
 }
 
+static void write_one(int at) {
+    shared[at] = 1; //~ race 2: write, race 3: write, race 3: write
+}
+
 static void *work(void *number) {
     const unsigned mine = (unsigned)(size_t)number;
     unsigned state = 77 + mine, sum = 0;
+    pthread_barrier_wait(&begin);
+    if (mine % 2 == 0) write_one(0);
     pthread_barrier_wait(&begin);
     for (int round = 0; round < rounds; round++) {
         if (mine % 2) {
             memset(shared, 1, size); //~ race 1: write, race 1: write, race 2: write
         } else {
-            shared[(round & 1) * 2500] = 1; //~ race 2: write, race 3: write, race 3: write
+            write_one((round & 1) * 2500);
         }
         struct buffer *buffer = &pool[next(&state) % BUFFERS];
         pthread_mutex_lock(&buffer->lock);
