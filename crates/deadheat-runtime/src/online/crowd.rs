@@ -5,8 +5,9 @@
 
 use super::set::{Seen, is_atomic_at, put};
 use super::word::{
-    self, ATOMIC, BYTES, EARLIER, SEALED, WRITE, conflict, covers, is_double, is_earlier, is_special, joins,
-    makes_up_for, outdoes, same_moment, same_slot, same_slot_and_kind, stands_for, touched, with, with_plain,
+    self, ATOMIC, BYTES, EARLIER, GRANULE, SEALED, WRITE, conflict, covers, is_double, is_earlier,
+    is_special, joins, makes_up_for, outdoes, same_moment, same_slot, same_slot_and_kind, stands_for,
+    touched, with, with_plain,
 };
 use crate::sys::primitive::{AtomicU64, Ordering};
 
@@ -316,14 +317,17 @@ fn came<const READS: bool>(
     judged::<READS>(seen, set, (mine, new))
 }
 
-/// The most places of a set in which others' words stay that an access makes up for together with what its moment did before.
+/// The most places of a set in which others' words stay that an access makes up for together with what its moment did before, unless that is all bytes.
 const FEW: usize = if cfg!(deadheat_object) { 7 } else { 2 };
 
-/// In a set that is not small, puts `new`, which `mine` made more of, in the place of others' words that it makes up for by that: who accesses a granule part by part makes up for them
-/// only in the end, and where many threads come in turn they would be one word more for each.
+/// Puts `new`, which `mine` made all bytes of, or in a set that is not small half of them, in the place of others' words that it makes up for by that: who accesses a granule part by part
+/// makes up for them only in the end, and where threads come in turn they would be one word more for each.
 #[inline(always)]
 fn outdo(seen: &impl Seen, set: &[AtomicU64], (mine, new): (u64, u64)) {
-    if set.len() > FEW && (mine ^ new) & BYTES != 0 {
+    // Not at each byte that is added.
+    const HALF: u32 = GRANULE as u32 / 2;
+    let bytes = new & BYTES;
+    if (mine ^ new) & BYTES != 0 && (bytes == BYTES || set.len() > FEW && bytes.count_ones() == HALF) {
         outdo_others(seen, set, new);
     }
 }
