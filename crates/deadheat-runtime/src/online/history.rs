@@ -159,7 +159,8 @@ impl Reading<'_> {
     fn summary(&mut self, span: u64) -> &Summary {
         let history = self.history;
         // SAFETY: taken; there is a row for each span of the ring.
-        let row = unsafe { &mut *(*history.summaries.rows.get()).add((span & history.mask / SPAN) as usize) };
+        let row =
+            unsafe { &mut *(*history.summaries.rows.get()).add((span & (history.mask / SPAN)) as usize) };
         if row.of != span + 1 {
             *row = history.summarize(span);
         }
