@@ -69,10 +69,10 @@ pub(crate) fn without_decltype(function: &str) -> &str {
     function
 }
 
-/// Whether a function is of the C++ library by its demangled name: its instances of templates are in every module.
+/// Whether a function is of the C++ library, or made by the compiler of Rust, by its demangled name: instances of templates are in every module.
 fn is_standard(function: &str) -> bool {
     const STARTS: [&str; 3] = ["std::", "__gnu_cxx::", "__cxxabiv1::"];
-    // What Rust's compiler makes, without a place in a source.
+    // It has no place in a source.
     const RUST: &str = "__rust_";
     let function = without_decltype(function);
     if function.starts_with(RUST) {
