@@ -625,6 +625,22 @@ fn of_two_accesses_to_a_block_one_sees_the_other() {
     }
 }
 
+/// Of two threads that need the place of a word which a set has twice one takes it, and the word stays.
+#[test]
+fn of_a_word_that_is_there_twice_one_stays() {
+    let (low, high) = (0x0f, 0xf0);
+    let twice = at(1, 1, WRITE, low);
+    explore(Some(3), move || {
+        let block = Arc::new(Block::holding([twice, twice, at(3, 1, 0, high)]));
+        let theirs = Arc::clone(&block);
+        let thread = thread::spawn(move || theirs.enter(at(2, 2, 0, high), &Knows([0, 2])));
+        let mut races = block.enter(at(1, 2, 0, high), &Knows([2, 0]));
+        races.extend(thread.join().expect("the thread ends"));
+        assert!(races.is_empty(), "{races:x?}");
+        assert!(block.set().iter().any(|place| place.load(Ordering::SeqCst) == twice), "lost");
+    });
+}
+
 /// Two threads pass a lock's clock on: each releases what it knows into it and acquires what is in it. Who comes second knows
 /// all that the first knew, and the clock is whole whenever somebody has the lock.
 #[test]

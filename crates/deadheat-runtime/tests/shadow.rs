@@ -288,6 +288,42 @@ fn parts_in_turn_need_few_words() {
     }
 }
 
+/// Threads that come in turn, each behind all before it, and write ever other bytes need no more words than there are bytes: each takes its own from those before it.
+#[test]
+fn writes_of_other_bytes_in_turn_need_few_words() {
+    let set: [AtomicU64; 8] = Default::default();
+    let mut random = Random(11);
+    for turn in 1..=400 {
+        let own = random.below(SLOTS as u64) as u32 + 1;
+        let seen = Knows { own, clocks: [turn - 1; SLOTS + 1], all: [0; SLOTS + 1] };
+        let size = 2 + random.below(6) as usize;
+        let bytes = word::bytes(random.below(9 - size as u64) as usize, size);
+        let mine = word::only(word::moment(own, turn), bytes) | WRITE;
+        if crowd::enter(&seen, &set, mine) == Came::No {
+            assert_eq!(set::publish(&set, mine, &seen), Ok(true), "turn {turn}: {set:x?}");
+        }
+    }
+}
+
+/// What is left of a word is what it said of the other bytes, where one word can say that.
+#[test]
+fn what_is_left_of_a_word_is_what_it_said_of_other_bytes() {
+    let single = word::only(word::moment(3, 9), 0x3c) | WRITE;
+    let double = word::with(word::moment(3, 5), word::only(word::moment(3, 9), 0x3c));
+    let (newer, older) = (word::moment(3, 9), word::moment(3, 5));
+    for (word, bytes, left) in [
+        (single, 0xc3, single),
+        (single, 0x0f, word::only(single, 0x30)),
+        (single, 0x7e, 0),
+        (double, 0x3f, word::only(older, 0xc0)),
+        (double, 0xd3, word::only(newer, 0x2c)),
+        (double, 0x0f, double),
+        (double, 0xff, 0),
+    ] {
+        assert_eq!(word::without(word, bytes), left, "{word:x} without {bytes:x}");
+    }
+}
+
 /// The same of cells that have sets in common, of which there are few, so that they are used again.
 #[test]
 fn cells_with_sets_in_common_tell_it_too() {

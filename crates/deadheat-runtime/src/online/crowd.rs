@@ -7,7 +7,7 @@ use super::set::{Seen, is_atomic_at, put};
 use super::word::{
     self, ATOMIC, BYTES, EARLIER, GRANULE, SEALED, WRITE, conflict, covers, is_double, is_earlier,
     is_special, joins, makes_up_for, outdoes, same_moment, same_slot, same_slot_and_kind, stands_for,
-    touched, with, with_plain,
+    touched, with, with_plain, without,
 };
 use crate::sys::primitive::{AtomicU64, Ordering};
 
@@ -169,8 +169,10 @@ fn enter_plain(seen: &impl Seen, set: &[AtomicU64], mine: u64) -> Came {
     let refuses = |word| mine & WRITE != 0 && is_atomic_at(word, mine);
     let (mut of_moment, mut joined) = ((set.len(), 0, 0), (set.len(), 0, 0));
     let (mut outdone, mut free) = ((set.len(), 0), set.len());
+    let mut others = 0;
     for (at, place) in set.iter().enumerate() {
         let word = place.load(Ordering::Acquire);
+        others |= word;
         if !same_slot(word, mine) {
             // A set fills from its beginning, and a place does not become free again.
             if word == 0 {
@@ -216,7 +218,38 @@ fn enter_plain(seen: &impl Seen, set: &[AtomicU64], mine: u64) -> Came {
             None => return Came::No,
         }
     };
-    came::<false>(seen, &set[at], word, (mine, new), set)
+    let came = came::<false>(seen, &set[at], word, (mine, new), set);
+    if others & mine & BYTES != 0 && trims(mine) && came == Came::Yes(new) {
+        trim(seen, set, (mine, new));
+    }
+    came
+}
+
+/// Whether an access takes its bytes from the words of those before it: a write of some bytes, but not of one alone, since
+/// who writes byte by byte would do so for each.
+#[inline(always)]
+const fn trims(mine: u64) -> bool {
+    let bytes = mine & BYTES;
+    mine & WRITE != 0 && bytes != BYTES && bytes & (bytes - 1) != 0
+}
+
+/// Takes the bytes of a write from the plain words that are ordered before it, as it stands for them; `new`, which has it, takes the place of those of which nothing is left. So
+/// writes of ever other bytes do not fill the set with words of which each has some bytes that no other has.
+#[inline(never)]
+fn trim(seen: &impl Seen, set: &[AtomicU64], (mine, new): (u64, u64)) {
+    for place in set {
+        let word = place.load(Ordering::Acquire);
+        if word == 0 {
+            break;
+        }
+        if word == new || word & ATOMIC != 0 || is_special(word) || !seen.ordered(word) {
+            continue;
+        }
+        let rest = without(word, mine);
+        if rest != word {
+            put(place, word, if rest == 0 { new } else { rest });
+        }
+    }
 }
 
 /// The word for a plain one of the moment of `mine`, which does not stand for it, and it; 0 if they are of two kinds, unless it can take the other's place.
@@ -278,11 +311,12 @@ fn left_over(set: &[AtomicU64], mine: u64) -> Option<(usize, u64)> {
             continue;
         }
         for &(other_at, other) in &own[..count] {
-            if makes_up_for(other, word) {
-                return Some((at, word));
-            }
+            // Of the same word twice the one in front, as whoever else asks takes it.
             if makes_up_for(word, other) {
                 return Some((other_at, other));
+            }
+            if makes_up_for(other, word) {
+                return Some((at, word));
             }
         }
         if count < MOST {

@@ -86,12 +86,15 @@ pub(crate) fn publish(set: &[AtomicU64], mine: u64, seen: &impl Seen) -> Result<
     }
 }
 
-/// A word that another of the set makes up for.
+/// A word that another of the set makes up for. Of the same word twice it is the one in front, whoever asks: so two who ask at once do not take both out.
 #[cold]
 fn stale(set: &[AtomicU64]) -> Option<(usize, u64)> {
     let words = || set.iter().map(|place| place.load(Ordering::Acquire)).enumerate();
-    let stale =
-        |at, word| words().any(|(other, by)| other != at && !is_special(by) && makes_up_for(by, word));
+    let stale = |at, word| {
+        words().any(|(other, by)| {
+            (other > at || other < at && by != word) && !is_special(by) && makes_up_for(by, word)
+        })
+    };
     words().find(|&(at, word)| word != 0 && !is_special(word) && stale(at, word))
 }
 

@@ -223,6 +223,18 @@ pub(crate) const fn earlier(word: u64) -> u64 {
     other - (distance(word) << CLOCK_SHIFT)
 }
 
+/// What is left of a plain word if these bytes need not be remembered: the word itself where one cannot say it, and 0 if it is nothing.
+pub(crate) const fn without(word: u64, bytes: u64) -> u64 {
+    let (one, other) = (left(later(word), bytes), left(earlier(word), bytes));
+    if one != 0 && other != 0 { word } else { one | other }
+}
+
+/// As [`without`], of one access.
+const fn left(access: u64, bytes: u64) -> u64 {
+    let rest = access & !(bytes & BYTES);
+    if rest & BYTES == 0 { 0 } else { rest }
+}
+
 /// All bytes that a word stands for.
 #[inline(always)]
 pub(crate) const fn touched(word: u64) -> u64 {
@@ -363,10 +375,11 @@ pub(crate) const fn is_own_plain(word: u64, mine: u64) -> bool {
 }
 
 /// Whether `later` alone is enough to remember both, whoever looks: it is of the same slot and not earlier, covers and
-/// outdoes the other.
+/// outdoes the other, or it is the same word.
 pub(crate) const fn makes_up_for(later: u64, earlier: u64) -> bool {
-    slot(later) == slot(earlier)
-        && clock(later) >= clock(earlier)
-        && covers(later, earlier)
-        && outdoes(later, earlier)
+    later == earlier
+        || slot(later) == slot(earlier)
+            && clock(later) >= clock(earlier)
+            && covers(later, earlier)
+            && outdoes(later, earlier)
 }
