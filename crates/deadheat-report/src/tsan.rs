@@ -128,7 +128,8 @@ impl<'a> Numbers<'a> {
         writeln!(out, "WARNING: ThreadSanitizer: {kind} (pid={})", self.pid)?;
         self.access(later, "", out)?;
         self.access(earlier, "Previous ", out)?;
-        self.location(location, later.address, out)?;
+        // The location is told of the first byte that both have.
+        self.location(location, Hex(earlier.address.0.max(later.address.0)), out)?;
         let mut told = Vec::new();
         for lock in accesses.iter().flat_map(|access| &access.locks) {
             if !told.contains(&numbered(lock)) {

@@ -14,8 +14,8 @@ use super::lock::Lock;
 use super::names::Names;
 use super::{block, modules, start, together};
 use crate::gate;
-use crate::hot::log;
 use crate::hot::thread::{Busy, Frame, MAX_FRAMES, Thread, UNWATCHED, internal};
+use crate::hot::{atomic, log};
 use crate::online;
 use crate::sys::{self, c};
 
@@ -231,12 +231,15 @@ pub(crate) fn prepare_child(
         (*child).start = (routine, argument);
         (*parent).seat.spawn_into(&mut (*child).seat, given);
         (*child).given_stack = given_stack;
+        let (before, now) = ((*parent).created_at, (*parent).eye.mine);
+        (*child).begins_at_once = before != 0 && before != now;
     }
     let fork = Op::Fork { child: deadheat_core::ids::ThreadId(id) };
     // SAFETY: the calling thread's own state.
     unsafe {
         log::event_of(parent, pc, &fork);
         online::fork(parent, child);
+        (*parent).created_at = (*parent).eye.mine;
     }
     Some(Child(child))
 }
@@ -252,7 +255,7 @@ impl Child {
         // SAFETY: the child is not running yet.
         unsafe {
             (*self.0).mask = quiet.map(sys::Quiet::of_child);
-            (*self.0).together = together::comes(self.id());
+            (*self.0).together = together::comes(self.id(), (*self.0).begins_at_once);
         }
         (run_child, self.0.cast())
     }
@@ -343,6 +346,9 @@ unsafe extern "C" fn destroyed(value: *mut c_void) {
     let thread = value.cast::<Thread>();
     // SAFETY: the value is the calling thread's own state.
     unsafe {
+        if (*thread).busy != 0 || (*thread).holds != 0 {
+            was_cut_off(thread);
+        }
         (*thread).destructor_rounds += 1;
         if (*thread).destructor_rounds < DESTRUCTOR_ROUNDS {
             internal(|| c::pthread_setspecific(KEY.load(Ordering::Relaxed), value));
@@ -360,6 +366,17 @@ unsafe extern "C" fn destroyed(value: *mut c_void) {
         log::event_of(thread, 0, &Op::End);
         sys::machine::set_thread_word(UNWATCHED);
         recycle(thread);
+    }
+}
+
+/// The thread ends, and was cancelled asynchronously in the middle of a hook: others must not wait for it.
+#[cold]
+unsafe fn was_cut_off(thread: *mut Thread) {
+    // SAFETY: the caller's promise: the calling thread's own state, and it is in no hook any more.
+    unsafe {
+        atomic::abandon((*thread).id);
+        (*thread).holds = 0;
+        (*thread).busy = 0;
     }
 }
 

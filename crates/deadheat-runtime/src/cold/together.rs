@@ -4,7 +4,8 @@
 //! then orders all that the one did before all that the other does, and their race is not there in this run. So a thread waits
 //! before its first step as long as threads are created one behind the other: until no creation has begun for a short time, or some thread blocks, as a
 //! creator does that joins what it has created. A creator that goes on with other work is not to be through with it before its threads begin, and it may
-//! wait for them in ways that are not seen.
+//! wait for them in ways that are not seen. One that gives back a lock or the like between two creations orders what it did before that behind what its threads do when they take it at last: then they
+//! begin as they come.
 
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
@@ -45,9 +46,15 @@ fn coming(let_go: u32) -> &'static AtomicU32 {
     &COMING[let_go as usize % 2]
 }
 
-/// A thread is about to be created. What it shall [wait](wait) with.
-pub(super) fn comes(id: u32) -> Option<u32> {
+/// A thread is about to be created. What it shall [wait](wait) with; nothing if it begins `at_once`, as those do then that wait.
+pub(super) fn comes(id: u32, at_once: bool) -> Option<u32> {
     if !online::on() || gate::on() || id >= MOST_THREADS || MOMENT.load(Ordering::Relaxed) == 0 {
+        return None;
+    }
+    if at_once {
+        let waiting = LET_GO.load(Ordering::Relaxed);
+        go();
+        lead(waiting, 0);
         return None;
     }
     let let_go = LET_GO.load(Ordering::Relaxed);
@@ -94,7 +101,11 @@ pub(super) fn wait(let_go: u32) {
     came(let_go);
     // One wakes the next, as who woke all would leave them to the processor that it is about to give up itself.
     sys::futex_wake_one(&LET_GO);
-    let mut tries = if rests { AWAKE } else { 0 };
+    lead(let_go, if rests { AWAKE } else { 0 });
+}
+
+/// Lets those run that were let go and are about to take their first steps, but no more than [`AWAKE`] times with those that it was done.
+fn lead(let_go: u32, mut tries: u32) {
     while coming(let_go).load(Ordering::Relaxed) != 0 && tries < AWAKE {
         sys::yield_now();
         tries += 1;

@@ -26,7 +26,8 @@ pub(crate) use library::{drop_beyond_first, drop_shared, pass_on, release_store,
 
 /// Operations on 8 bytes share a stripe, so that those of different sizes on overlapping bytes are in one order; what lies across takes two.
 const BYTES_LOG2: usize = 3;
-pub(crate) const STRIPES: usize = 1024;
+const STRIPES_LOG2: u32 = 10;
+pub(crate) const STRIPES: usize = 1 << STRIPES_LOG2;
 static STRIPE: [Stripe; STRIPES] = [const { Stripe::new() }; STRIPES];
 
 /// Frees all stripes, in a forked child whose other threads are gone.
@@ -35,10 +36,17 @@ pub(crate) fn free_all() {
     beside::free();
 }
 
-/// The stripe that guards an address.
+/// Frees the stripes of a thread that was cancelled in the middle of an atomic operation.
+pub(crate) fn abandon(owner: u32) {
+    STRIPE.iter().for_each(|stripe| stripe.abandon(owner));
+    beside::abandon(owner);
+}
+
+/// The stripe that guards an address, another one than its neighbour's. Stacks and the heaps of threads lie so that their addresses have the lower bits in common: all bits count.
 #[inline(always)]
 pub(crate) fn stripe(address: usize) -> usize {
-    (address >> BYTES_LOG2) % STRIPES
+    const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
+    (((address >> BYTES_LOG2) as u64).wrapping_mul(SPREAD) >> (u64::BITS - STRIPES_LOG2)) as usize
 }
 
 /// Takes the stripe of an address for a thread, by its number; `patient` as in [`Stripe::take`].
@@ -69,14 +77,13 @@ impl Taken {
             let first = hold(address, (owner, patient))?;
             return Some(Taken { first, second: None });
         }
-        Taken::of_two(stripe(address), owner, patient)
+        Taken::of_two([address, address + (1 << BYTES_LOG2)].map(stripe), owner, patient)
     }
 
     /// Two stripes, the first of the table first, wherever the operation begins: so no circle of threads waits for each other.
     #[cold]
     #[inline(never)]
-    fn of_two(first: usize, owner: u32, patient: bool) -> Option<Taken> {
-        let second = (first + 1) % STRIPES;
+    fn of_two([first, second]: [usize; 2], owner: u32, patient: bool) -> Option<Taken> {
         let take = |at: usize| STRIPE[at].take(owner, patient);
         let early = take(first.min(second))?;
         let late = take(first.max(second))?;

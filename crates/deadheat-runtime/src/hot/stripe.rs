@@ -103,6 +103,14 @@ impl Stripe {
             .then(|| Shown { by: by.load(Ordering::Relaxed), object: object.load(Ordering::Relaxed) })
     }
 
+    /// Frees the stripe if the thread `owner` holds it, which ends without giving it back; what it was about to note is not there.
+    pub(crate) fn abandon(&self, owner: u32) {
+        if self.held.load(Ordering::Relaxed) == owner.wrapping_add(1) {
+            let held = Held { stripe: self, shared: false };
+            held.forget();
+        }
+    }
+
     /// Frees the stripe whoever holds it, in a forked child whose other threads are gone.
     pub(crate) fn free(&self) {
         self.shown.iter().for_each(|[of, ..]| of.store(0, Ordering::Relaxed));

@@ -102,6 +102,10 @@ pub(crate) struct Thread {
     pub(crate) given_stack: bool,
     /// What it begins [together](crate::cold::together) with others with, if it does.
     pub(crate) together: Option<u32>,
+    /// It begins at once: its creator synchronised with somebody since it created the thread before.
+    pub(crate) begins_at_once: bool,
+    /// The moment that began when it created a thread last; 0 if it did not.
+    pub(crate) created_at: u64,
     /// What `pthread_create` was given.
     pub(crate) start: (usize, usize),
     /// The signals that are blocked when the thread's routine begins, if others are before.

@@ -1,4 +1,4 @@
-//! Texts that the C library formats into the program's memory: `sprintf` and its family. What it
+//! Texts that the C library formats into the program's memory, `sprintf` and its family, or into a descriptor. What it
 //! reads to do so is not seen.
 //!
 //! How long a text becomes is asked beforehand, so that who is held stands before the write.
@@ -6,6 +6,7 @@
 use core::ffi::{c_char, c_int};
 use core::ptr::null_mut;
 
+use super::descriptor::release;
 use super::touch::writes;
 use crate::cold::start;
 use crate::sys::machine::{ArgumentList, Variadic, caller_word};
@@ -33,6 +34,8 @@ shim_variadic!(dh_wrap_sprintf, 2, "rdx", sprintf);
 shim_variadic!(dh_wrap_snprintf, 3, "rcx", snprintf);
 shim_variadic!(dh_wrap___sprintf_chk, 4, "r8", sprintf_chk);
 shim_variadic!(dh_wrap___snprintf_chk, 5, "r9", snprintf_chk);
+shim_variadic!(dh_wrap_dprintf, 2, "rdx", dprintf);
+shim_variadic!(dh_wrap___dprintf_chk, 3, "rcx", dprintf_chk);
 shim_through_thread!(dh_wrap___vsnprintf_chk, vsnprintf_chk);
 
 /// `sprintf`
@@ -143,5 +146,51 @@ intercept! {
             formats(pc, to, usize::MAX, format, list);
             real!("__vsprintf_chk", Real)(to, flag, size, format, list)
         }
+    }
+}
+
+/// `dprintf`
+unsafe extern "C" fn dprintf(file: c_int, format: *const c_char, rest: *mut Variadic) -> c_int {
+    // SAFETY: the shim made it.
+    unsafe { vdprintf(file, format, &raw mut (*rest).list, (*rest).pc) }
+}
+
+/// `__dprintf_chk`
+unsafe extern "C" fn dprintf_chk(
+    file: c_int,
+    flag: c_int,
+    format: *const c_char,
+    rest: *mut Variadic,
+) -> c_int {
+    // SAFETY: the shim made it.
+    unsafe { vdprintf_chk(file, flag, format, &raw mut (*rest).list, (*rest).pc) }
+}
+
+/// A text is about to go into a descriptor.
+fn goes_into(pc: usize, file: c_int) {
+    if start::recording() {
+        release(pc, file, || {});
+    }
+}
+
+intercept! {
+    /// `vdprintf`
+    fn dh_wrap_vdprintf / vdprintf(file: c_int, format: *const c_char, list: *mut ArgumentList) -> c_int; pc {
+        type Real = unsafe extern "C" fn(c_int, *const c_char, *mut ArgumentList) -> c_int;
+        goes_into(pc, file);
+        // SAFETY: passed on.
+        unsafe { real!("vdprintf", Real)(file, format, list) }
+    }
+}
+
+intercept! {
+    /// `__vdprintf_chk`
+    fn dh_wrap___vdprintf_chk / vdprintf_chk(
+        file: c_int, flag: c_int, format: *const c_char, list: *mut ArgumentList,
+    ) -> c_int; pc {
+        type Real = unsafe extern "C" fn(c_int, c_int, *const c_char, *mut ArgumentList) -> c_int;
+        goes_into(pc, file);
+        // SAFETY: passed on.
+        unsafe { real!("__vdprintf_chk", Real)(file, flag, format, list) }
     }
 }

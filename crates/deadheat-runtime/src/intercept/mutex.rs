@@ -90,6 +90,19 @@ pub(super) fn lock(
     taken(pc, lock, mode, obtain(pc, lock, mode, attempt, wait))
 }
 
+/// As [`lock`], of a lock that is the C library's own memory.
+pub(super) fn lock_within(
+    pc: usize,
+    lock: *mut c_void,
+    attempt: impl FnOnce() -> c_int,
+    wait: impl FnOnce() -> c_int,
+) -> c_int {
+    if !recording() {
+        return wait();
+    }
+    taken(pc, lock, Write, obtain(pc, lock, Write, attempt, wait))
+}
+
 /// Records that a mutex was taken if `result` says so. Where its owner died holding it, what that
 /// thread did comes before.
 #[inline(always)]
@@ -111,17 +124,17 @@ fn owner_died(pc: usize) {
     log::event(pc, &Op::Wait { object, kind: SyncKind::Annotation, woken: true });
 }
 
-/// Takes a mutex with `attempt` if it is free, else with `wait`, and records it.
+/// Takes a mutex with `attempt` if it is free, else with `wait`, and records it. `for_ever`: however long that takes.
 fn mutex_lock(
     pc: usize,
-    mutex: *mut c_void,
+    (mutex, for_ever): (*mut c_void, bool),
     attempt: impl FnOnce() -> c_int,
     wait: impl FnOnce() -> c_int,
 ) -> c_int {
     if !orders(pc) {
         return wait();
     }
-    words::mutex_wanted(pc, mutex);
+    words::mutex_wanted(pc, mutex, for_ever);
     uses_lock(pc, mutex);
     // Of a robust mutex that cannot be used any more the C library's attempt says so and keeps it.
     let attempt = || if words::is_robust(mutex) { EBUSY } else { attempt() };
@@ -194,7 +207,7 @@ intercept! {
     fn dh_wrap_pthread_mutex_lock / pthread_mutex_lock(mutex: *mut c_void) -> c_int; pc {
         // SAFETY: passed on.
         unsafe {
-            mutex_lock(pc, mutex,
+            mutex_lock(pc, (mutex, true),
                 || real!("pthread_mutex_trylock", Lock)(mutex),
                 || real!("pthread_mutex_lock", Lock)(mutex))
         }
@@ -217,7 +230,7 @@ intercept! {
     ) -> c_int; pc {
         // SAFETY: passed on.
         unsafe {
-            mutex_lock(pc, mutex,
+            mutex_lock(pc, (mutex, false),
                 || real!("pthread_mutex_trylock", Lock)(mutex),
                 || real!("pthread_mutex_timedlock", LockUntil)(mutex, until))
         }
@@ -231,7 +244,7 @@ intercept! {
     ) -> c_int; pc {
         // SAFETY: passed on.
         unsafe {
-            mutex_lock(pc, mutex,
+            mutex_lock(pc, (mutex, false),
                 || real!("pthread_mutex_trylock", Lock)(mutex),
                 || real!("pthread_mutex_clocklock", LockUntilOf)(mutex, clock, until))
         }
@@ -275,7 +288,7 @@ intercept! {
     fn dh_wrap_mtx_lock / mtx_lock(mutex: *mut c_void) -> c_int; pc {
         // SAFETY: passed on.
         unsafe {
-            mutex_lock(pc, mutex,
+            mutex_lock(pc, (mutex, true),
                 || real!("mtx_trylock", Lock)(mutex),
                 || real!("mtx_lock", Lock)(mutex))
         }

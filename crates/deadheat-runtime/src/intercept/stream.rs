@@ -1,9 +1,13 @@
-//! Standard input and output streams: the program's own buffers, not those inside of a `FILE`.
+//! Standard input and output streams: the program's own buffers, not those inside of a `FILE`; and the lock of a stream, where the program takes it itself.
 
 use core::ffi::{c_char, c_int, c_void};
 
+use deadheat_core::event::LockMode;
+
+use super::mutex;
 use super::touch::{length, system_reads, system_writes};
 use crate::cold::start;
+use crate::hot::log;
 
 /// The bytes of a text, its end included.
 unsafe fn whole(text: *const c_char) -> usize {
@@ -185,4 +189,42 @@ macro_rules! read_up_to {
 read_up_to! {
     dh_wrap_getdelim / getdelim "getdelim"
     dh_wrap___getdelim / __getdelim "__getdelim"
+}
+
+type Lock = unsafe extern "C" fn(*mut c_void);
+type TryLock = unsafe extern "C" fn(*mut c_void) -> c_int;
+
+intercept! {
+    /// `flockfile`
+    fn dh_wrap_flockfile / flockfile(file: *mut c_void); pc {
+        // SAFETY: passed on.
+        unsafe {
+            mutex::lock_within(pc, file,
+                || real!("ftrylockfile", TryLock)(file),
+                || {
+                    real!("flockfile", Lock)(file);
+                    0
+                });
+        }
+    }
+}
+
+intercept! {
+    /// `ftrylockfile`
+    fn dh_wrap_ftrylockfile / ftrylockfile(file: *mut c_void) -> c_int; pc {
+        // SAFETY: passed on.
+        let result = mutex::try_once(pc, || unsafe { real!("ftrylockfile", TryLock)(file) });
+        if start::recording() { mutex::taken(pc, file, LockMode::Write, result) } else { result }
+    }
+}
+
+intercept! {
+    /// `funlockfile`
+    fn dh_wrap_funlockfile / funlockfile(file: *mut c_void); pc {
+        if start::recording() {
+            log::released(pc, file as u64, LockMode::Write);
+        }
+        // SAFETY: passed on.
+        unsafe { real!("funlockfile", Lock)(file) };
+    }
 }

@@ -84,16 +84,16 @@ fn is_invalid(lock: *const c_void) -> bool {
     word(lock, mutex::KIND) & !mutex::KINDS != 0
 }
 
-/// A mutex is about to be taken, if need be by waiting for it.
+/// A mutex is about to be taken, if need be by waiting for it, `for_ever` or for some time: who holds it already may do that.
 #[inline]
-pub(super) fn mutex_wanted(pc: usize, lock: *const c_void) {
+pub(super) fn mutex_wanted(pc: usize, lock: *const c_void, for_ever: bool) {
     if is_invalid(lock) {
         return misused(pc, lock, Fault::InvalidLock);
     }
     // Who holds it wrote that itself, so a look without order is enough.
     let behaviour = word(lock, mutex::KIND) & mutex::BEHAVIOUR;
     let again = word(lock, mutex::LOCK) != 0 && word(lock, mutex::OWNER) == threads::kernel_id();
-    if again && behaviour != mutex::RECURSIVE && behaviour != mutex::CHECKING {
+    if for_ever && again && behaviour != mutex::RECURSIVE && behaviour != mutex::CHECKING {
         misused(pc, lock, Fault::DoubleLock);
     }
 }

@@ -31,6 +31,11 @@ pub(crate) fn free() {
     TURN.free();
 }
 
+/// The thread `owner` has no turn any more, in the middle of which it was cancelled.
+pub(crate) fn abandon(owner: u32) {
+    TURN.abandon(owner);
+}
+
 /// What a thread keeps while nothing of its is judged. All zeros if nothing is.
 #[repr(C)]
 pub(super) struct Beside {

@@ -5,9 +5,9 @@
 
 use super::set::{Seen, is_atomic_at, put};
 use super::word::{
-    self, ATOMIC, BYTES, EARLIER, GRANULE, SEALED, WRITE, conflict, covers, is_double, is_earlier,
-    is_special, joins, makes_up_for, outdoes, same_moment, same_slot, same_slot_and_kind, stands_for,
-    touched, with, with_plain, without,
+    self, ATOMIC, BYTES, EARLIER, GRANULE, SEALED, VOID, WRITE, conflict, covers, is_double, is_earlier,
+    is_special, joins, makes_up_for, outdoes, same_kind, same_moment, same_slot, same_slot_and_kind,
+    stands_for, touched, with, with_plain, without,
 };
 use crate::sys::primitive::{AtomicU64, Ordering};
 
@@ -78,36 +78,50 @@ pub(crate) fn renew_in_short(seen: &impl Seen, set: &[AtomicU64], mine: u64) -> 
 }
 
 /// As [`enter`], of a plain write of all bytes in the place of one of its slot's words, with few steps: of a write rather than of a read, so that its thread's next read has a place. What is not
-/// ordered is to be judged, also if it is harmless.
+/// ordered is to be judged, also if it is harmless. If its slot has no word there it takes a place whose word went; so does a write of some bytes, or that of its moment for others becomes one with it.
 #[inline(always)]
 pub(crate) fn write_in_short(seen: &impl Seen, set: &[AtomicU64], mine: u64) -> Came {
-    if mine & BYTES != BYTES {
-        return Came::No;
-    }
-    let mut own: Option<(&AtomicU64, u64)> = None;
+    let whole = mine & BYTES == BYTES;
+    let (mut own, mut void): (Option<(&AtomicU64, u64)>, Option<&AtomicU64>) = (None, None);
+    let mut others = 0;
     for place in set {
         let word = place.load(Ordering::Acquire);
-        if word == 0 {
-            break;
+        if word <= VOID {
+            if word == 0 {
+                break;
+            }
+            void = Some(place);
+            continue;
         }
         // A set that is being replaced has no place, and a store over an atomic has more to do.
         if is_special(word) || word & ATOMIC != 0 {
             return Came::No;
         }
         if !same_slot(word, mine) {
+            others |= word;
             continue;
         }
         if stands_for(word, mine) {
             return Came::There(word);
+        }
+        if !whole && !same_kind(word, mine) {
+            return Came::No;
         }
         let writes = word & WRITE != 0;
         if own.is_none_or(|(_, other)| writes && (other & WRITE == 0 || same_moment(word, mine))) {
             own = Some((place, word));
         }
     }
-    let Some((place, word)) = own else { return Came::No };
-    if !put(place, word, mine) {
+    let (place, word, new) = match (own, void) {
+        (Some((place, word)), _) => (place, word, if whole { mine } else { with_plain(word, mine) }),
+        (None, Some(place)) => (place, VOID, mine),
+        (None, None) => return Came::No,
+    };
+    if !put(place, word, new) {
         return Came::No;
+    }
+    if !whole {
+        outdo(seen, set, (mine, new));
     }
     for place in set {
         let word = place.load(Ordering::SeqCst);
@@ -115,10 +129,13 @@ pub(crate) fn write_in_short(seen: &impl Seen, set: &[AtomicU64], mine: u64) -> 
             break;
         }
         if !same_slot(word, mine) && !seen.ordered(word) {
-            return Came::Met(mine);
+            return Came::Met(new);
         }
     }
-    Came::Yes(mine)
+    if !whole && others & mine & BYTES != 0 && trims(mine) {
+        trim(seen, set, (mine, new));
+    }
+    Came::Yes(new)
 }
 
 /// What became of an access whose slot may have an earlier one of its kind in a set.
@@ -129,9 +146,10 @@ enum Renewed {
     No,
 }
 
-/// Publishes a read in the place of the first of its slot's earlier ones that it can go in the place of, or be one word with.
+/// Publishes a read in the place of the first of its slot's earlier ones that it can go in the place of, or be one word with; if its slot has no word there, in a place whose word went.
 #[inline(always)]
 fn renewed(set: &[AtomicU64], mine: u64) -> Renewed {
+    let (mut alone, mut void) = (true, None);
     for place in set {
         let word = place.load(Ordering::Acquire);
         if same_slot_and_kind(word, mine) {
@@ -148,11 +166,20 @@ fn renewed(set: &[AtomicU64], mine: u64) -> Renewed {
             if new != 0 {
                 return if put(place, word, new) { Renewed::Yes(new) } else { Renewed::No };
             }
-        } else if word == 0 {
-            break;
+            alone = false;
+        } else if word <= VOID {
+            if word == 0 {
+                break;
+            }
+            void = Some(place);
+        } else if same_slot(word, mine) {
+            alone = false;
         }
     }
-    Renewed::No
+    match void {
+        Some(place) if alone && put(place, VOID, mine) => Renewed::Yes(mine),
+        _ => Renewed::No,
+    }
 }
 
 /// Whether a word is a plain read, as most of a crowd are: less than a seal, but for what is earlier.
@@ -168,21 +195,25 @@ fn enter_plain(seen: &impl Seen, set: &[AtomicU64], mine: u64) -> Came {
     // A plain store over an atomic has more to do.
     let refuses = |word| mine & WRITE != 0 && is_atomic_at(word, mine);
     let (mut of_moment, mut joined) = ((set.len(), 0, 0), (set.len(), 0, 0));
-    let (mut outdone, mut free) = ((set.len(), 0), set.len());
+    let (mut outdone, mut void, mut free) = ((set.len(), 0), set.len(), set.len());
     let mut others = 0;
     for (at, place) in set.iter().enumerate() {
         let word = place.load(Ordering::Acquire);
-        others |= word;
         if !same_slot(word, mine) {
-            // A set fills from its beginning, and a place does not become free again.
+            // A set fills from its beginning, and a place does not become nothing again.
             if word == 0 {
                 free = at;
                 break;
+            }
+            if word == VOID {
+                void = at;
+                continue;
             }
             // A set that is being replaced has no place.
             if is_special(word) || refuses(word) {
                 return Came::No;
             }
+            others |= word;
         } else if word & ATOMIC != 0 {
             if refuses(word) {
                 return Came::No;
@@ -211,6 +242,8 @@ fn enter_plain(seen: &impl Seen, set: &[AtomicU64], mine: u64) -> Came {
         joined
     } else if outdone.1 != 0 {
         (outdone.0, outdone.1, mine)
+    } else if void < set.len() {
+        (void, VOID, mine)
     } else {
         match left_over(set, mine).or_else(|| made_up_for(seen, set, mine)) {
             Some((at, word)) => (at, word, mine),
@@ -233,7 +266,7 @@ const fn trims(mine: u64) -> bool {
     mine & WRITE != 0 && bytes != BYTES && bytes & (bytes - 1) != 0
 }
 
-/// Takes the bytes of a write from the plain words that are ordered before it, as it stands for them; `new`, which has it, takes the place of those of which nothing is left. So
+/// Takes the bytes of a write, which the set has by `new`, from the plain words that are ordered before it, as it stands for them. So
 /// writes of ever other bytes do not fill the set with words of which each has some bytes that no other has.
 #[inline(never)]
 fn trim(seen: &impl Seen, set: &[AtomicU64], (mine, new): (u64, u64)) {
@@ -242,12 +275,12 @@ fn trim(seen: &impl Seen, set: &[AtomicU64], (mine, new): (u64, u64)) {
         if word == 0 {
             break;
         }
-        if word == new || word & ATOMIC != 0 || is_special(word) || !seen.ordered(word) {
+        if word == VOID || word == new || word & ATOMIC != 0 || is_special(word) || !seen.ordered(word) {
             continue;
         }
         let rest = without(word, mine);
         if rest != word {
-            put(place, word, if rest == 0 { new } else { rest });
+            put(place, word, if rest == 0 { VOID } else { rest });
         }
     }
 }
@@ -269,8 +302,12 @@ fn enter_atomic(seen: &impl Seen, set: &[AtomicU64], mine: u64) -> Came {
     for (at, place) in set.iter().enumerate() {
         let word = place.load(Ordering::Acquire);
         if word == 0 {
-            free = Some((at, 0, mine));
+            free = free.or(Some((at, 0, mine)));
             break;
+        }
+        if word == VOID {
+            free = Some((at, VOID, mine));
+            continue;
         }
         if is_special(word) {
             return Came::No;
@@ -354,7 +391,7 @@ fn came<const READS: bool>(
 /// The most places of a set in which others' words stay that an access makes up for together with what its moment did before, unless that is all bytes.
 const FEW: usize = if cfg!(deadheat_object) { 7 } else { 2 };
 
-/// Puts `new`, which `mine` made all bytes of, or in a set that is not small half of them, in the place of others' words that it makes up for by that: who accesses a granule part by part
+/// Takes others' words out that `new` makes up for, which `mine` made all bytes of, or in a set that is not small half of them: who accesses a granule part by part
 /// makes up for them only in the end, and where threads come in turn they would be one word more for each.
 #[inline(always)]
 fn outdo(seen: &impl Seen, set: &[AtomicU64], (mine, new): (u64, u64)) {
@@ -375,7 +412,7 @@ fn outdo_others(seen: &impl Seen, set: &[AtomicU64], new: u64) {
         }
         let goes = !same_slot(word, new) && !is_special(word) && covers(new, word) && outdoes(new, word);
         if goes && seen.ordered(word) {
-            put(place, word, new);
+            put(place, word, VOID);
         }
     }
 }

@@ -342,16 +342,13 @@ unsafe fn look_at(thread: *mut Thread, cell: &Cell, mine: Mine<'_>, patient: boo
 #[cold]
 #[inline(never)]
 unsafe fn silence(thread: *mut Thread, mine: &Mine<'_>, patient: bool) {
-    for at in 0..GRANULE as u64 {
-        if mine.word >> at & 1 != 0 {
-            let address = mine.granule + at;
-            // SAFETY: the calling thread's own state.
-            let owner = unsafe { (*thread).id };
-            if let Some(held) = stripes::hold(address as usize, (owner, patient)) {
-                held.forget();
-                order::silence(address);
-            }
-        }
+    // SAFETY: the calling thread's own state.
+    let owner = unsafe { (*thread).id };
+    // One guards the whole granule.
+    if let Some(held) = stripes::hold(mine.granule as usize, (owner, patient)) {
+        held.forget();
+        let silenced = (0..GRANULE as u64).filter(|at| mine.word >> at & 1 != 0);
+        silenced.for_each(|at| order::silence(mine.granule + at));
     }
 }
 

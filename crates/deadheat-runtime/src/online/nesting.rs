@@ -134,12 +134,15 @@ unsafe fn tell(thread: *mut Thread, pc: usize, lock: u64, mode: LockMode) {
     }
 }
 
-/// Tells of the heap's block that holds a lock, as if it were allocated now: by that the lock has a name.
+/// Tells of the heap's block that holds a lock, once, as if it were allocated now: by that the lock has a name. Told again while one of its locks is held, that would look like another.
 unsafe fn tell_block(thread: *mut Thread, lock: u64) {
     let Some(noted) = shadow::noted_near(lock as usize).filter(|noted| noted.kind == BlockKind::Heap as u32)
     else {
         return;
     };
+    if !is_first(mix(mix(mix(3, noted.address as u64), noted.size as u64), u64::from(noted.node))) {
+        return;
+    }
     let mut calls = tree::calls(noted.node);
     let pc = calls.next().unwrap_or(0);
     let (address, size) = (noted.address as u64, noted.size as u64);

@@ -121,6 +121,9 @@ pub(crate) fn renew_own(cell: &[AtomicU64; 2], [one, other]: [u64; 2], mine: u64
     match (join(one), join(other)) {
         (0, 0) if makes_room(one) => first(mine),
         (0, 0) if makes_room(other) => second(mine),
+        // Who reads this part and then that in each of its moments has all of the last one and of the one before.
+        (0, 0) if makes_up_for(one, other) => second(mine),
+        (0, 0) if makes_up_for(other, one) => first(mine),
         (0, 0) => Entered::No,
         (0, new) => second(new),
         (new, _) => first(new),

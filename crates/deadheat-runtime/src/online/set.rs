@@ -13,8 +13,8 @@
 //! Checked by a model checker in `tests/model.rs` and against a brute-force oracle in `tests/shadow.rs`.
 
 use super::word::{
-    self, ATOMIC, BYTES, SEALED, conflict, covers, is_freed, is_special, makes_up_for, outdoes, same_kind,
-    slot, stands_for,
+    self, ATOMIC, BYTES, SEALED, VOID, conflict, covers, is_freed, is_special, makes_up_for, outdoes,
+    same_kind, slot, stands_for,
 };
 use crate::sys::primitive::{AtomicU64, Ordering, fence_after_locked};
 
@@ -59,7 +59,7 @@ pub(crate) fn publish(set: &[AtomicU64], mine: u64, seen: &impl Seen) -> Result<
         let mut best: Option<(Room, usize, u64, u64)> = None;
         for (at, place) in set.iter().enumerate() {
             let word = place.load(Ordering::Acquire);
-            let (room, new) = if word == 0 {
+            let (room, new) = if word == 0 || word == VOID {
                 (Room::Free, mine)
             } else if is_special(word) {
                 return Err(Not::Sealed);

@@ -33,6 +33,9 @@ pub(crate) const BYTES: u64 = 0xff;
 /// Slot and clock.
 const EPOCH: u64 = ATOMIC - 1 - BYTES;
 
+/// In a place of a [block](super::block) whose word went: an access that everybody knows, in whose place another can come. Zero would be the set's end.
+pub(crate) const VOID: u64 = moment(0, 0);
+
 /// The largest slot.
 pub(crate) const LAST_SLOT: u32 = FREED_SLOT - 1;
 /// The largest clock of a slot; its thread then moves to another.
