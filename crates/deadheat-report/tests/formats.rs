@@ -48,6 +48,21 @@ fn in_the_shape_of_threadsanitizer() {
     assert_eq!(told("tsan", &[report(Vec::new())]), "");
 }
 
+/// The block is where it is, though the access that is told first begins before the bytes that both have.
+#[test]
+fn the_block_is_told_by_the_first_byte_that_both_have() {
+    let mut told = full();
+    let later = &mut told.races[0].accesses[1];
+    (later.address.0, later.size) = (later.address.0 - 8, 24);
+    let text = written(named("tsan").expect("a format"), &[told], &sources());
+    for words in [
+        " of size 24 at 0x00007f00122c by ",
+        "heap block of size 64 at 0x00007f00122c allocated by main thread:",
+    ] {
+        assert!(text.contains(words), "no `{words}` in\n{text}");
+    }
+}
+
 #[test]
 fn threadsanitizers_numbers_of_threads_are_in_the_order_of_their_creation() {
     let mut told = full();

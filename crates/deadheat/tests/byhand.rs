@@ -420,6 +420,25 @@ fn locks_of_the_heap_are_told_by_where_they_were_allocated() {
     }
 }
 
+/// Their block is told once: told again between them it would be another, in which the first is not held.
+#[test]
+fn locks_of_one_block_are_told_as_of_one() {
+    let folder = folder(SUITE, "nested");
+    build_of("nested.c", ("cc", "c++"), &folder, &[]);
+    let Ended { code, err, .. } = run(&folder, "", &[]);
+    assert_eq!(code, Some(66), "{err}");
+    assert!(err.contains("data race on `value`") && !err.contains("not well formed"), "{err}");
+}
+
+#[test]
+fn a_thread_that_is_cancelled_in_an_atomic_operation_leaves_it_to_others() {
+    let folder = folder(SUITE, "cancelled");
+    build_of("cancelled.c", ("cc", "c++"), &folder, &[]);
+    let Ended { code, out, err, .. } = run(&folder, "", &[]);
+    assert_eq!((code, &*out), (Some(66), "ended\n"), "{err}");
+    assert!(err.contains(RACE), "{err}");
+}
+
 #[test]
 fn an_order_that_one_thread_broke_is_told_by_hand_alone() {
     let folder = folder(SUITE, "one-thread");

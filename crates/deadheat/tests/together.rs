@@ -19,6 +19,8 @@ const CASES: &[(&str, Option<u32>, &str)] = &[
     ("waits", Some(100_000), "ended\n"),
     // Who blocks lets it go.
     ("blocks", Some(600_000), "ended\n"),
+    // So does who creates another one, and gave back a lock before.
+    ("unlocks", Some(600_000), "ended\n"),
 ];
 
 #[test]

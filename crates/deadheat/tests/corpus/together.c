@@ -1,5 +1,5 @@
-// A thread begins, and its creator asks whether it has (`asks`), waits for that in a way that is not seen (`waits`), or waits for
-// it by a semaphore (`blocks`).
+// A thread begins, and its creator asks whether it has (`asks`), waits for that in a way that is not seen (`waits`), waits for
+// it by a semaphore (`blocks`), or gives back a lock before it creates another and waits for that in a way that is not seen (`unlocks`).
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdio.h>
@@ -8,6 +8,8 @@
 #include "../../../../spec/programs/order.h"
 
 static sem_t begun;
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static int count;
 
 static void *worker(void *argument) {
     dh_done(1);
@@ -31,10 +33,16 @@ int main(int argc, char **argv) {
         printf("begun: %d\n", has_begun());
     } else if (!strcmp(way, "waits")) {
         dh_step(1);
+    } else if (!strcmp(way, "unlocks")) {
+        pthread_mutex_lock(&mutex);
+        count++;
+        pthread_mutex_unlock(&mutex);
     } else {
         sem_wait(&begun);
     }
     pthread_create(&threads[1], 0, worker, 0);
+    if (!strcmp(way, "unlocks"))
+        dh_step(1);
     pthread_join(threads[0], 0);
     pthread_join(threads[1], 0);
     puts("ended");
