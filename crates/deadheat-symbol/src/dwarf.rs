@@ -140,7 +140,8 @@ impl Dwarf {
         Ok(frames)
     }
 
-    /// Fills in where each frame's function begins. What cannot be read stays unknown.
+    /// Fills in where each frame's function begins. What cannot be read stays unknown. Code of no line is in no file either, whatever the line table says: in
+    /// that which its function is declared in.
     fn add_first_lines(&mut self, address: u64, entries: &[Option<UnitOffset>], frames: &mut [Frame]) {
         let Some(unit) = self.context.find_dwarf_and_unit(address).skip_all_loads() else { return };
         let start = unit.header.offset().0;
@@ -149,13 +150,16 @@ impl Dwarf {
         }
         for (frame, entry) in frames.iter_mut().zip(entries) {
             let Some(entry) = *entry else { continue };
-            let mut next = Next::Here(entry);
+            let (mut next, named) = (Next::Here(entry), frame.line.is_none());
             for _ in 0..REFERENCES {
                 let step = match next {
-                    Next::Here(offset) => look(unit, offset),
-                    Next::Elsewhere(offset) => look_elsewhere(&self.sections, &mut self.units, offset),
-                    Next::Line(line) => {
+                    Next::Here(offset) => look(unit, offset, named),
+                    Next::Elsewhere(offset) => look_elsewhere(&self.sections, &mut self.units, offset, named),
+                    Next::Line(line, file) => {
                         frame.first_line = Some(line);
+                        if named && file.is_some() {
+                            frame.file = file;
+                        }
                         break;
                     }
                 };
@@ -189,16 +193,18 @@ fn call_at(image: &Image, unit: UnitRef<'_, Reader>, function: UnitOffset, addre
 
 /// A step on the way from a function's entry to the entry that has its line.
 enum Next {
-    Line(u32),
+    /// The line, and the file if it is to be named.
+    Line(u32, Option<String>),
     Here(UnitOffset),
     Elsewhere(DebugInfoOffset),
 }
 
-fn look(unit: UnitRef<'_, Reader>, offset: UnitOffset) -> Option<Next> {
+fn look(unit: UnitRef<'_, Reader>, offset: UnitOffset, named: bool) -> Option<Next> {
     let entry = unit.entry(offset).ok()?;
     let line = entry.attr_value(gimli::DW_AT_decl_line).and_then(|value| value.udata_value());
     if let Some(line) = line.and_then(|line| u32::try_from(line).ok()) {
-        return Some(Next::Line(line));
+        let file = entry.attr_value(gimli::DW_AT_decl_file).filter(|_| named);
+        return Some(Next::Line(line, file.and_then(|file| declared_in(unit, file))));
     }
     let reference = entry
         .attr_value(gimli::DW_AT_abstract_origin)
@@ -216,6 +222,7 @@ fn look_elsewhere(
     sections: &gimli::Dwarf<Reader>,
     units: &mut Vec<usize>,
     offset: DebugInfoOffset,
+    named: bool,
 ) -> Option<Next> {
     if units.is_empty() {
         let mut headers = sections.units();
@@ -227,11 +234,26 @@ fn look_elsewhere(
     let header = sections.debug_info.header_from_offset(DebugInfoOffset(*start)).ok()?;
     let unit = sections.unit(header).ok()?;
     let inside = offset.to_unit_offset(&unit.header)?;
-    match look(unit.unit_ref(sections), inside)? {
+    match look(unit.unit_ref(sections), inside, named)? {
         // A further reference within that other unit.
         Next::Here(inside) => Some(Next::Elsewhere(DebugInfoOffset(start + inside.0))),
         other => Some(other),
     }
+}
+
+/// The file that a declaration says it is in.
+pub(crate) fn declared_in(unit: UnitRef<'_, Reader>, file: AttributeValue<Reader>) -> Option<String> {
+    let index = match file {
+        AttributeValue::FileIndex(index) => index,
+        other => other.udata_value()?,
+    };
+    let header = unit.line_program.as_ref()?.header();
+    let text = |value| unit.attr_string(value).ok().map(|text| text.to_string_lossy().into_owned());
+    let file = header.file(index)?;
+    let folder = file.directory(header).and_then(text).unwrap_or_default();
+    let compiled_in = unit.comp_dir.map(|folder| folder.to_string_lossy().into_owned());
+    let whole = Path::new(&compiled_in.unwrap_or_default()).join(folder).join(text(file.path_name())?);
+    Some(plain_path(&whole.to_string_lossy()))
 }
 
 /// A path without `.` and `..`, as far as that can be said without looking at the disk.

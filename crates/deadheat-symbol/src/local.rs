@@ -6,7 +6,7 @@
 
 use addr2line::gimli::{self, AttributeValue, Operation, RunTimeEndian, UnitOffset, UnitRef};
 
-use crate::dwarf::plain_path;
+use crate::dwarf::declared_in;
 use crate::image::Reader;
 use crate::operand::Call;
 use crate::variable::{attribute_of_origin, name_of, part_of, size_of, type_of};
@@ -186,17 +186,6 @@ impl Question<'_> {
 
     /// The file that declares a variable, in the form that frames name it in.
     fn file(&self, variable: UnitOffset) -> Option<String> {
-        let index = match attribute_of_origin(self.unit, variable, gimli::DW_AT_decl_file)? {
-            AttributeValue::FileIndex(index) => index,
-            other => other.udata_value()?,
-        };
-        let header = self.unit.line_program.as_ref()?.header();
-        let text = |value| self.unit.attr_string(value).ok().map(|text| text.to_string_lossy().into_owned());
-        let file = header.file(index)?;
-        let folder = file.directory(header).and_then(text).unwrap_or_default();
-        let path = std::path::Path::new(&folder).join(text(file.path_name())?);
-        let compiled_in = self.unit.comp_dir.map(|folder| folder.to_string_lossy().into_owned());
-        let whole = std::path::Path::new(&compiled_in.unwrap_or_default()).join(path);
-        Some(plain_path(&whole.to_string_lossy()))
+        declared_in(self.unit, attribute_of_origin(self.unit, variable, gimli::DW_AT_decl_file)?)
     }
 }

@@ -5,7 +5,7 @@
 
 use addr2line::gimli::{self, AttributeValue, DebugInfoOffset, Operation, Section, UnitOffset, UnitRef};
 
-use crate::dwarf::plain_path;
+use crate::dwarf::declared_in;
 use crate::image::Reader;
 
 /// Modules with more debug information than this are not searched for variables.
@@ -322,17 +322,7 @@ pub(crate) fn name_of(unit: Unit<'_>, name: AttributeValue<Reader>) -> Option<St
 
 /// Whether a type is declared in a system header: what is inside of it is nothing to a reader.
 fn is_of_a_library(unit: Unit<'_>, entry: &gimli::DebuggingInformationEntry<Reader>) -> bool {
-    let file = match entry.attr_value(gimli::DW_AT_decl_file) {
-        Some(AttributeValue::FileIndex(index)) => Some(index),
-        other => other.and_then(|value| value.udata_value()),
-    };
-    let path = file.and_then(|index| {
-        let header = unit.line_program.as_ref()?.header();
-        let file = header.file(index)?;
-        let text = |value| unit.attr_string(value).ok().map(|text| text.to_string_lossy().into_owned());
-        let folder = file.directory(header).and_then(text).unwrap_or_default();
-        Some(plain_path(&format!("{folder}/{}", text(file.path_name())?)))
-    });
+    let path = entry.attr_value(gimli::DW_AT_decl_file).and_then(|file| declared_in(unit, file));
     path.is_some_and(|path| {
         let starts = ["/usr/include/", "/usr/lib/", "/usr/local/include/", "/rustc/"];
         let parts = ["/include/c++/", "/rustlib/src/rust/library/"];

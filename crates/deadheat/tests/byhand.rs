@@ -439,6 +439,23 @@ fn a_thread_that_is_cancelled_in_an_atomic_operation_leaves_it_to_others() {
     assert!(err.contains(RACE), "{err}");
 }
 
+/// A table of lines names some file or other for code that is of no line.
+#[test]
+fn code_of_no_line_is_told_by_where_its_function_is() {
+    const RACY: &str = "# 1 \"declared.c\"\n#include <pthread.h>\nint shared;\nvoid *store(void *nothing) {\n\
+        # 0 \"elsewhere.c\"\n    shared = 1;\n# 5 \"declared.c\"\n    return nothing;\n}\n\
+        int main(void) {\n    pthread_t threads[2];\n\
+        for (int i = 0; i < 2; i++) pthread_create(&threads[i], 0, store, 0);\n\
+        for (int i = 0; i < 2; i++) pthread_join(threads[i], 0);\n    return 0;\n}\n";
+    each_compiler("no-line", |pair, folder| {
+        std::fs::write(folder.join("racy.c"), RACY).expect("written");
+        ok(with(pair).args(["cc", "-g", "-O1", "-pthread", "-o", "program", "racy.c"]), folder);
+        let Ended { err, .. } = run(folder, "", &[]);
+        assert!(err.contains(RACE) && err.contains("--> declared.c:3"), "{err}");
+        assert!(!err.contains("elsewhere.c"), "{err}");
+    });
+}
+
 #[test]
 fn an_order_that_one_thread_broke_is_told_by_hand_alone() {
     let folder = folder(SUITE, "one-thread");
