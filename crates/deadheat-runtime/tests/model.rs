@@ -592,12 +592,13 @@ impl Block {
     }
 }
 
-/// Of two accesses to a block at once one sees the other, also while a third thread puts a larger one in its place.
+/// Of two accesses to a block at once one sees the other, and both are there, also while a third thread puts a larger one in its place.
 #[test]
 fn of_two_accesses_to_a_block_one_sees_the_other() {
     let (all, low) = (0xff, 0x0f);
     let befores = [
         [0, 0, 0],
+        [at(2, 1, WRITE, 0x3c), word::VOID, word::VOID],
         [at(1, 1, 0, all), at(2, 1, 0, all), 0],
         [at(1, 1, WRITE, all), at(2, 1, WRITE, low), at(2, 1, 0, all)],
     ];
@@ -620,6 +621,10 @@ fn of_two_accesses_to_a_block_one_sees_the_other() {
                 }
                 assert!(!races.is_empty(), "missed");
                 assert!(races.iter().all(|&word| word == one || word == other), "{races:x?}");
+                for mine in [one, other] {
+                    let words = block.set().iter().map(|place| place.load(Ordering::SeqCst));
+                    assert!(words.into_iter().any(|word| word::stands_for(word, mine)), "{mine:x} is lost");
+                }
             });
         }
     }
