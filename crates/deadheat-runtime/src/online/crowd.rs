@@ -47,8 +47,10 @@ pub(crate) fn enter_otherwise(seen: &impl Seen, set: &[AtomicU64], mine: u64) ->
 pub(crate) fn renew(seen: &impl Seen, set: &[AtomicU64], mine: u64) -> Came {
     match renewed(set, mine) {
         Renewed::There(word) => Came::There(word),
-        Renewed::Yes(new) => {
-            outdo(seen, set, (mine, new));
+        Renewed::Yes(new, roomy) => {
+            if !roomy {
+                outdo(seen, set, (mine, new));
+            }
             judged::<true>(seen, set, (mine, new))
         }
         Renewed::No => Came::No,
@@ -60,10 +62,14 @@ pub(crate) fn renew(seen: &impl Seen, set: &[AtomicU64], mine: u64) -> Came {
 pub(crate) fn renew_in_short(seen: &impl Seen, set: &[AtomicU64], mine: u64) -> Came {
     let new = match renewed(set, mine) {
         Renewed::There(word) => return Came::There(word),
-        Renewed::Yes(new) => new,
+        Renewed::Yes(new, roomy) => {
+            if !roomy {
+                outdo(seen, set, (mine, new));
+            }
+            new
+        }
         Renewed::No => return Came::No,
     };
-    outdo(seen, set, (mine, new));
     for place in set {
         let word = place.load(Ordering::SeqCst);
         // A set fills from its beginning: whoever comes into this place sees the access.
@@ -105,7 +111,11 @@ pub(crate) fn write_in_short(seen: &impl Seen, set: &[AtomicU64], mine: u64) -> 
             return Came::There(word);
         }
         if !whole && !same_kind(word, mine) {
-            return Came::No;
+            if same_moment(word, mine) {
+                return Came::No;
+            }
+            others |= word;
+            continue;
         }
         let writes = word & WRITE != 0;
         if own.is_none_or(|(_, other)| writes && (other & WRITE == 0 || same_moment(word, mine))) {
@@ -141,8 +151,8 @@ pub(crate) fn write_in_short(seen: &impl Seen, set: &[AtomicU64], mine: u64) -> 
 /// What became of an access whose slot may have an earlier one of its kind in a set.
 enum Renewed {
     There(u64),
-    /// It is in the set by this word, and is to be judged.
-    Yes(u64),
+    /// It is in the set by this word, and is to be judged; whether a place was seen whose word went.
+    Yes(u64, bool),
     No,
 }
 
@@ -164,7 +174,7 @@ fn renewed(set: &[AtomicU64], mine: u64) -> Renewed {
                 return Renewed::There(word);
             }
             if new != 0 {
-                return if put(place, word, new) { Renewed::Yes(new) } else { Renewed::No };
+                return if put(place, word, new) { Renewed::Yes(new, void.is_some()) } else { Renewed::No };
             }
             alone = false;
         } else if word <= VOID {
@@ -172,12 +182,12 @@ fn renewed(set: &[AtomicU64], mine: u64) -> Renewed {
                 break;
             }
             void = Some(place);
-        } else if same_slot(word, mine) {
+        } else if same_slot(word, mine) && same_moment(word, mine) {
             alone = false;
         }
     }
     match void {
-        Some(place) if alone && put(place, VOID, mine) => Renewed::Yes(mine),
+        Some(place) if alone && put(place, VOID, mine) => Renewed::Yes(mine, true),
         _ => Renewed::No,
     }
 }
@@ -251,6 +261,9 @@ fn enter_plain(seen: &impl Seen, set: &[AtomicU64], mine: u64) -> Came {
             None => return Came::No,
         }
     };
+    if mine & WRITE == 0 {
+        return came::<true>(seen, &set[at], word, (mine, new), set);
+    }
     let came = came::<false>(seen, &set[at], word, (mine, new), set);
     if others & mine & BYTES != 0 && trims(mine) && came == Came::Yes(new) {
         trim(seen, set, (mine, new));
