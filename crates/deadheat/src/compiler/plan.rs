@@ -107,6 +107,10 @@ fn clang(line: &Line, major: u32, object: Option<&Object>, additions: &mut Addit
             options.push("-g");
         }
         quiet(&mut additions.before, &options);
+        if object.is_some() && line.thread != Some(false) {
+            // The instrumentation leaves out what is larger: loops are not to be made of that, whatever processor they are for.
+            quiet(&mut additions.after, &["-mprefer-vector-width=128"]);
+        }
     }
     if object.is_some() && line.thread == Some(true) {
         quiet(&mut additions.after, &["-fno-sanitize=thread"]);
