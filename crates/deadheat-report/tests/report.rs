@@ -171,7 +171,7 @@ fn a_dead_heat_of_atomics_without_debug_information() {
         &report(vec![race]),
         &sources(),
         &expect![[r#"
-        error[dh-00000000]: dead heat: data race on `queue` (4 and 8 bytes at offset 8 of 32)
+        error[dh-00000000]: dead heat: data race on `queue` (4 and 8 bytes that meet at offset 8 of 32)
          |
          = note: write of 4 bytes by `main/1` (worker-1), holding `cache.mu_`:
                    #0 push (libq.so+0x9010)

@@ -43,15 +43,17 @@ pub(crate) fn location(location: &Location, accesses: &[Access; 2]) -> String {
         (size, _) if of_block(other) && !of_block(one) => number(size, "byte"),
         (one, other) => format!("{one} and {other} bytes"),
     };
+    // The offset is that of the first byte that both have: not of both, where one begins before.
+    let meet = if size.contains(" and ") { " that meet" } else { "" };
     match location {
         Location::Global { symbol, part, .. } if !part.is_empty() => format!("`{symbol}{part}` ({size})"),
         Location::Global { offset, size: whole, .. }
             if *offset != 0 || *whole != 0 && *whole != accesses[0].size =>
         {
-            format!("{} ({size} at offset {offset} of {whole})", object(location, accesses))
+            format!("{} ({size}{meet} at offset {offset} of {whole})", object(location, accesses))
         }
         Location::Heap { size: whole, offset, .. } | Location::Mapping { size: whole, offset, .. } => {
-            format!("{} ({size} at offset {offset} of {whole})", object(location, accesses))
+            format!("{} ({size}{meet} at offset {offset} of {whole})", object(location, accesses))
         }
         Location::Stack { thread, variable: Some(_), .. } => {
             format!("{} on the stack of `{thread}` ({size})", object(location, accesses))
