@@ -379,6 +379,7 @@ pub(crate) const fn is_own_plain(word: u64, mine: u64) -> bool {
 
 /// Whether `later` alone is enough to remember both, whoever looks: it is of the same slot and not earlier, covers and
 /// outdoes the other, or it is the same word.
+#[inline(always)]
 pub(crate) const fn makes_up_for(later: u64, earlier: u64) -> bool {
     later == earlier
         || slot(later) == slot(earlier)
