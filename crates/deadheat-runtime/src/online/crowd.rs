@@ -89,7 +89,7 @@ pub(crate) fn renew_in_short(seen: &impl Seen, set: &[AtomicU64], mine: u64) -> 
 pub(crate) fn write_in_short(seen: &impl Seen, set: &[AtomicU64], mine: u64) -> Came {
     let whole = mine & BYTES == BYTES;
     let (mut own, mut void): (Option<(&AtomicU64, u64)>, Option<&AtomicU64>) = (None, None);
-    let mut others = 0;
+    let (mut others, mut count) = (0, 0);
     for place in set {
         let word = place.load(Ordering::Acquire);
         if word <= VOID {
@@ -105,11 +105,13 @@ pub(crate) fn write_in_short(seen: &impl Seen, set: &[AtomicU64], mine: u64) -> 
         }
         if !same_slot(word, mine) {
             others |= word;
+            count += 1;
             continue;
         }
         if stands_for(word, mine) {
             return Came::There(word);
         }
+        count += 1;
         if !whole && !same_kind(word, mine) {
             if same_moment(word, mine) {
                 return Came::No;
@@ -132,6 +134,8 @@ pub(crate) fn write_in_short(seen: &impl Seen, set: &[AtomicU64], mine: u64) -> 
     }
     if !whole {
         outdo(seen, set, (mine, new));
+    } else if count > MOST_LEFT {
+        outdo_all(seen, set, new);
     }
     for place in set {
         let word = place.load(Ordering::SeqCst);
@@ -147,6 +151,9 @@ pub(crate) fn write_in_short(seen: &impl Seen, set: &[AtomicU64], mine: u64) -> 
     }
     Came::Yes(new)
 }
+
+/// So many words are left where they are when a write of all bytes makes up for them: each takes a locked operation, and who comes next would mostly take its own one's place.
+const MOST_LEFT: usize = 3;
 
 /// What became of an access whose slot may have an earlier one of its kind in a set.
 enum Renewed {
@@ -404,7 +411,7 @@ fn came<const READS: bool>(
 /// The most places of a set in which others' words stay that an access makes up for together with what its moment did before, unless that is all bytes.
 const FEW: usize = if cfg!(deadheat_object) { 7 } else { 2 };
 
-/// Takes others' words out that `new` makes up for, which `mine` made all bytes of, or in a set that is not small half of them: who accesses a granule part by part
+/// Takes the words out that `new` makes up for, which `mine` made all bytes of, or in a set that is not small half of them: who accesses a granule part by part
 /// makes up for them only in the end, and where threads come in turn they would be one word more for each.
 #[inline(always)]
 fn outdo(seen: &impl Seen, set: &[AtomicU64], (mine, new): (u64, u64)) {
@@ -412,19 +419,19 @@ fn outdo(seen: &impl Seen, set: &[AtomicU64], (mine, new): (u64, u64)) {
     const HALF: u32 = GRANULE as u32 / 2;
     let bytes = new & BYTES;
     if (mine ^ new) & BYTES != 0 && (bytes == BYTES || set.len() > FEW && bytes.count_ones() == HALF) {
-        outdo_others(seen, set, new);
+        outdo_all(seen, set, new);
     }
 }
 
 #[inline(never)]
-fn outdo_others(seen: &impl Seen, set: &[AtomicU64], new: u64) {
+fn outdo_all(seen: &impl Seen, set: &[AtomicU64], new: u64) {
     for place in set {
         let word = place.load(Ordering::Acquire);
         if word == 0 {
             break;
         }
-        let goes = !same_slot(word, new) && !is_special(word) && covers(new, word) && outdoes(new, word);
-        if goes && seen.ordered(word) {
+        let other = word != VOID && word != new && !is_special(word);
+        if other && covers(new, word) && outdoes(new, word) && seen.ordered(word) {
             put(place, word, VOID);
         }
     }
