@@ -83,24 +83,24 @@ pub(super) fn lock(
     attempt: impl FnOnce() -> c_int,
     wait: impl FnOnce() -> c_int,
 ) -> c_int {
-    if !recording() {
-        return wait();
+    if recording() {
+        uses::<u8>(pc, lock);
     }
-    uses::<u8>(pc, lock);
-    taken(pc, lock, mode, obtain(pc, lock, mode, attempt, wait))
+    lock_within(pc, lock, mode, attempt, wait)
 }
 
 /// As [`lock`], of a lock that is the C library's own memory.
 pub(super) fn lock_within(
     pc: usize,
     lock: *mut c_void,
+    mode: LockMode,
     attempt: impl FnOnce() -> c_int,
     wait: impl FnOnce() -> c_int,
 ) -> c_int {
     if !recording() {
         return wait();
     }
-    taken(pc, lock, Write, obtain(pc, lock, Write, attempt, wait))
+    taken(pc, lock, mode, obtain(pc, lock, mode, attempt, wait))
 }
 
 /// Records that a mutex was taken if `result` says so. Where its owner died holding it, what that

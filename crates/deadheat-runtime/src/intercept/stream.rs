@@ -199,7 +199,7 @@ intercept! {
     fn dh_wrap_flockfile / flockfile(file: *mut c_void); pc {
         // SAFETY: passed on.
         unsafe {
-            mutex::lock_within(pc, file,
+            mutex::lock_within(pc, file, LockMode::Write,
                 || real!("ftrylockfile", TryLock)(file),
                 || {
                     real!("flockfile", Lock)(file);

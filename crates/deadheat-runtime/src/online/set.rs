@@ -5,8 +5,8 @@
 //! all others and judges them.
 //!
 //! **None is missed.** Of two threads that access at once each publishes by a locked operation before it looks, so
-//! one of them at least sees the other. A word goes only when the word that takes its place is ordered behind it,
-//! covers its bytes and conflicts with whatever it conflicted with, or when every thread knows it; so whoever would have raced with the old word
+//! one of them at least sees the other. A word goes, or loses bytes, only when a word that takes its place, or was published elsewhere in the set before, is ordered behind it,
+//! covers those bytes and conflicts with whatever it conflicted with, or when every thread knows it; so whoever would have raced with the old word
 //! races with the new one, or with its thread, which looks after it published and then sees the other. Nothing else is forgotten: a
 //! set without room is replaced by a larger one.
 //!
