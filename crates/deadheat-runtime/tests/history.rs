@@ -86,6 +86,10 @@ mod memory {
     pub(crate) fn history_records(_slot: u32) -> usize {
         crate::RECORDS
     }
+
+    pub(crate) fn is_watched() -> bool {
+        false
+    }
 }
 
 mod eye {
@@ -114,6 +118,9 @@ mod history;
 
 #[path = "../src/online/list.rs"]
 mod list;
+
+#[path = "../src/online/ring.rs"]
+mod ring;
 
 use deadheat_core::access::{Access, Mode, Via};
 use history::{History, Wanted};
@@ -272,4 +279,89 @@ fn the_first_access_is_found_among_many() {
             }
         }
     }
+}
+
+impl Slot {
+    /// It remembers so many times as many records from now on, just before it notes a context in the moment of a clock.
+    fn grow(self, clock: u64, times: usize) {
+        let records = self.0.extent().1 * times;
+        // SAFETY: fresh memory that is never given back.
+        unsafe { self.0.grow(clock, (pool::map(History::room(records)), records)) };
+    }
+
+    /// In which call the write at an address was in the moment of a clock, if that is remembered.
+    fn remembered(self, clock: u64, address: u64) -> Option<u32> {
+        let wanted = Wanted { clock, writes: true, atomic: false, start: address, end: address + 4 };
+        self.0.find(&wanted).map(|site| site.node)
+    }
+}
+
+#[test]
+fn one_that_grows_remembers_what_it_did_and_more_from_then_on() {
+    const TIMES: usize = 4;
+    let mut numbers = Numbers(7);
+    let mut kept = 0;
+    for round in 0..60 {
+        // One that stays as it is, one that grows somewhere, and one that was large from the beginning.
+        let slots = [Slot::new(), Slot::new(), Slot::new()];
+        let [_, grows, large] = slots;
+        large.grow(STEP, TIMES);
+        let moments = [10, 100, 1000][round % 3];
+        let grown = 1 + numbers.next(moments);
+        let mut since = 0;
+        let mut writes = Vec::new();
+        for moment in 1..=moments {
+            let clock = moment * STEP;
+            slots.iter().for_each(|slot| slot.begin(clock, 0));
+            for at in 0..numbers.next(4 * RECORDS as u64 / moments) {
+                let node = writes.len() as u32;
+                // In the midst of a moment, too.
+                if moment == grown && at == 3 {
+                    grows.grow(clock, TIMES);
+                    since = grows.0.count();
+                }
+                if at % 3 == 0 {
+                    slots.iter().for_each(|slot| slot.0.context((clock, u64::MAX), node, &[]));
+                }
+                let address = 0x1000 + 8 * at;
+                slots.iter().for_each(|slot| slot.write(address));
+                writes.push((clock, address, grows.0.count()));
+            }
+        }
+        for &(clock, address, number) in &writes {
+            let [in_small, in_grown, in_large] = slots.map(|slot| slot.remembered(clock, address));
+            assert!(
+                in_grown.is_none() || in_grown == in_large,
+                "round {round}: {in_grown:?}, not {in_large:?}"
+            );
+            assert!(in_grown.is_some() || in_small.is_none(), "round {round}: {clock} {address:#x}");
+            let fits = grows.0.count() - number < (RECORDS * TIMES / 2) as u64;
+            if since != 0 && clock > grown * STEP && fits {
+                assert!(in_grown.is_some(), "round {round}: {clock} {address:#x} was after it grew");
+                kept += usize::from(in_small.is_none());
+            }
+        }
+    }
+    assert!(kept > 10_000, "{kept}");
+}
+
+#[test]
+fn one_that_grows_while_somebody_looks_is_read_as_it_is_then() {
+    let slot = after_moments(3 * RECORDS as u64);
+    let clock = (3 * RECORDS as u64 + 1) * STEP;
+    let found = slot.find(clock, 0x20, move || {
+        slot.grow(clock, 4);
+        slot.begin(clock, 7);
+        slot.write(0x20);
+    });
+    assert_eq!(found, Some(7));
+    // A moment that began before, of which what comes is remembered, too.
+    let slot = after_moments(RECORDS as u64 / 2);
+    let clock = (RECORDS as u64 / 2 + 1) * STEP;
+    slot.begin(clock, 1);
+    (0..2 * RECORDS as u64).for_each(|address| slot.write(0x100 + 4 * address));
+    slot.grow(clock, 4);
+    slot.0.context((clock, 0), 8, &[]);
+    let found = slot.find(clock, 0x20, move || slot.write(0x20));
+    assert_eq!(found, Some(8));
 }

@@ -9,7 +9,7 @@ use super::beside::Beside;
 use super::block::Blocks;
 use super::clock::Clock;
 use super::common::Memo;
-use super::history::{History, Kept, ROUND};
+use super::history::{History, Kept};
 use super::list::List;
 use super::span::Worth;
 use super::tree::{self, Near};
@@ -36,7 +36,7 @@ pub(crate) struct Eye {
     /// How many records the history had when this moment began.
     begun: u64,
     /// How many it had when it was looked how much memory there is.
-    looked: u64,
+    pub(super) looked: u64,
     /// How often the thread learned something; begins with the thread's number, so that no two threads' are equal.
     pub(super) version: u64,
     /// By slot, what is known; in the own slot, the last moment with an access.
@@ -211,7 +211,7 @@ impl Eye {
             let state = &mut *thread;
             let eye = &mut state.eye;
             let history = &*eye.history;
-            let common = eye.held.is_empty() && !eye.out && !memory::is_limited() && history.count() != 0;
+            let common = eye.held.is_empty() && !eye.out && !history.is_watched() && history.count() != 0;
             if state.top == state.clean || !common || state.low != state.top || state.top == state.frames {
                 return Eye::note(thread, &freed::end_of(block), pc);
             }
@@ -230,7 +230,7 @@ impl Eye {
     pub(super) unsafe fn tell_moment(thread: *mut Thread) {
         // SAFETY: the caller's promise; a thread with a slot has its history.
         unsafe {
-            if (*thread).eye.is_out() || memory::is_limited() {
+            if (*thread).eye.is_out() || (*(*thread).eye.history).is_watched() {
                 return Eye::tell_context(thread);
             }
             let node = Eye::node(thread);
@@ -254,9 +254,8 @@ impl Eye {
         // SAFETY: the caller's promise; a thread with a slot has its history.
         unsafe {
             let history = &*(*thread).eye.history;
-            if memory::is_limited() && history.count() >= (*thread).eye.looked + ROUND {
-                (*thread).eye.looked = history.count();
-                memory::look(thread);
+            if history.is_watched() {
+                memory::watch(thread, history, (*thread).eye.now());
             }
             let node = Eye::node(thread);
             let eye = &(*thread).eye;

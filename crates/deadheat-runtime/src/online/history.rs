@@ -8,16 +8,19 @@
 //! was overwritten meanwhile.
 
 use core::cell::UnsafeCell;
-use core::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering, fence};
 
-use deadheat_core::access::{Access, MemoryOrder, Mode, Via};
-use deadheat_core::event::{LockMode, Op};
-use deadheat_core::kind::Kind;
+use deadheat_core::access::{Access, Mode, Via};
+use deadheat_core::event::LockMode;
 use deadheat_core::race::HeldLock;
 
-use super::eye::STEP;
 use super::list::{LINE, List};
 use super::report::MOST_LOCKS as MOST_TOLD;
+pub(crate) use super::ring::Kept;
+use super::ring::{
+    ACCESS, ADDRESS, ATOMIC, CLOCK, CONTEXT, COUNT_SHIFT, CUT, LOCK, MODE_SHIFT, MOST_LOCKS, ORDER_SHIFT,
+    RANGE, Ring, SIZE, SIZE_SHIFT, VIA_SHIFT, access, is_context,
+};
 use super::word::GRANULE;
 use super::{memory, pool};
 use crate::cold::lock::Lock;
@@ -28,39 +31,10 @@ use crate::sys::primitive::{futex_wait, pause, yield_now};
 pub(super) const ROUND: u64 = 1 << 14;
 const _: () = assert!(ROUND == 1 << deadheat_core::options::Memory::USUAL.history_log2);
 
-/// One record of 16 bytes.
-///
-/// ```text
-///          first, from bit 63                       second
-/// access   1 | atomic | order 3 | via 3 | mode 2 | address 48 (and 6 unused)   log2 of the size, or 15: 4 (at 60) | the size: 12 | pc 48
-/// size     0 1 | size of the range before           0
-/// context  0 0 1 | locks 12 (at 48) | clock 38      node
-/// lock     0 0 0 1 | mode (at 48) | address 48      0
-/// ```
-#[repr(C)]
-struct Record {
-    first: AtomicU64,
-    second: AtomicU64,
-}
+/// What lies before the records that a history begins with.
+const HEAD: usize = size_of::<History>().next_multiple_of(LINE) + LINE;
+const _: () = assert!(size_of::<Shared>() <= LINE);
 
-const ACCESS: u64 = 1 << 63;
-const SIZE: u64 = 1 << 62;
-const CONTEXT: u64 = 1 << 61;
-const LOCK: u64 = 1 << 60;
-const ADDRESS: u64 = (1 << 48) - 1;
-const COUNT_SHIFT: u32 = 48;
-const MOST_LOCKS: usize = (1 << 12) - 1;
-const MODE_SHIFT: u32 = 48;
-const VIA_SHIFT: u32 = 50;
-const ORDER_SHIFT: u32 = 53;
-const ATOMIC: u64 = 1 << 56;
-const SIZE_SHIFT: u32 = 60;
-/// The size is beside it, or, where that is 0, comes in a record of its own.
-const RANGE: u64 = 15;
-const CLOCK: u64 = (1 << 38) - 1;
-
-/// In the table of beginnings: the clock's first records are gone, and it is remembered from here on alone.
-const CUT: u64 = 1 << 63;
 /// So many records are written before the count says so.
 const AT_ONCE: u64 = 3;
 
@@ -69,29 +43,33 @@ const AT_ONCE: u64 = 3;
 pub(crate) struct History {
     /// How many records were ever written.
     count: AtomicU64,
-    /// How many records there are, and clocks whose beginnings are remembered, less one: a power of two less one.
-    mask: u64,
-    ring: *const Record,
-    /// By clock: the record that begins it.
-    begins: *const AtomicU64,
+    /// Where its thread writes them.
+    own: UnsafeCell<Ring>,
+    /// Where all others read them: the same ring as of when that was last asked, or a smaller one before it, which stays as it was.
+    shared: AtomicPtr<Shared>,
+    /// Whether its thread is to look how much memory it takes, and should.
+    watched: AtomicBool,
+    slot: u32,
     /// The clock of the moment of which an access was last waited for in vain; 0: of none.
     missed: AtomicU64,
     owners: Owners,
-    summaries: Summaries,
+    /// Not 0: somebody is at the summaries of a ring, and all others do without.
+    taken: AtomicU32,
 }
 
-/// What is known of whole [spans](SPAN) of records by those who look for accesses: a moment's accesses that are sought one by one are mostly near each other, and of a moment
-/// whose beginning is gone each that is not remembered would be sought among all records.
-struct Summaries {
-    /// Not 0: somebody is at them, and all others do without.
-    taken: AtomicU32,
+/// A ring as those see it who look for accesses.
+#[repr(C)]
+struct Shared {
+    ring: Ring,
+    /// Its [summaries](Summary), for who has taken them; null until they are needed.
     rows: UnsafeCell<*mut Summary>,
 }
 
 /// Records that have one summary.
 const SPAN: u64 = 64;
 
-/// Of the span with a number: what may be accessed there, and its contexts.
+/// Of the span with a number: what may be accessed there, and its contexts. A moment's accesses that are sought one by one are mostly near each other, and
+/// of a moment whose beginning is gone each that is not remembered would be sought among all records.
 struct Summary {
     /// The number, and 1; 0: of none.
     of: u64,
@@ -106,6 +84,23 @@ struct Summary {
 }
 
 impl Summary {
+    /// Looks through a span, behind which there is a record.
+    fn of(ring: &Ring, span: u64) -> Summary {
+        let mut row =
+            Summary { of: span + 1, start: u64::MAX, end: 0, granules: [0; 8], context: 0, clock: 0 };
+        for at in span * SPAN..(span + 1) * SPAN {
+            let (head, tail) = ring.get(at);
+            if head & ACCESS != 0 {
+                row.add(head & ADDRESS, ring.size_at(at, u64::MAX, tail));
+            } else if is_context(head) {
+                let clock = head & CLOCK;
+                row.clock = if row.context == 0 || row.clock == clock { clock } else { u64::MAX };
+                row.context = at + 1;
+            }
+        }
+        row
+    }
+
     /// Whether no access of the span has any of these bytes.
     fn has_none(&self, start: u64, end: u64) -> bool {
         let of_one = granule(start) == granule(end - 1);
@@ -143,26 +138,26 @@ const fn granule(address: u64) -> u64 {
     address / GRANULE as u64
 }
 
-/// The summaries of a history, taken for as long as it lives.
+/// The summaries of a ring, taken for as long as it lives.
 struct Reading<'a> {
-    history: &'a History,
+    taken: &'a AtomicU32,
+    shared: &'a Shared,
 }
 
 impl Drop for Reading<'_> {
     fn drop(&mut self) {
-        self.history.summaries.taken.store(0, Ordering::Release);
+        self.taken.store(0, Ordering::Release);
     }
 }
 
 impl Reading<'_> {
     /// The summary of a span, all of whose records are there.
     fn summary(&mut self, span: u64) -> &Summary {
-        let history = self.history;
+        let Shared { ring, rows } = self.shared;
         // SAFETY: taken; there is a row for each span of the ring.
-        let row =
-            unsafe { &mut *(*history.summaries.rows.get()).add((span & (history.mask / SPAN)) as usize) };
+        let row = unsafe { &mut *(*rows.get()).add((span & (ring.mask / SPAN)) as usize) };
         if row.of != span + 1 {
-            *row = history.summarize(span);
+            *row = Summary::of(ring, span);
         }
         row
     }
@@ -181,68 +176,6 @@ struct Owners {
     lock: Lock,
     /// Thread numbers, and the clocks, of 29 bits, from which on they had the slot.
     rows: UnsafeCell<List<(u32, u32)>>,
-}
-
-/// An access of a hook as it is noted.
-#[derive(Clone, Copy)]
-pub(crate) struct Kept {
-    first: u64,
-    second: u64,
-}
-
-impl Kept {
-    /// What is the same for all accesses of a kind.
-    pub(crate) const fn new(kind: Kind) -> Kept {
-        let Some(Op::Access(access)) = kind.unpack(0, 1) else { return Kept { first: 0, second: 0 } };
-        Kept {
-            first: ACCESS | (access.mode as u64) << MODE_SHIFT | (access.via as u64) << VIA_SHIFT,
-            second: (access.size.trailing_zeros() as u64) << SIZE_SHIFT,
-        }
-    }
-
-    /// What is the same for all ranges that are accessed so; the size is missing.
-    pub(crate) const fn of_range(kind: Kind) -> Kept {
-        Kept { second: RANGE << SIZE_SHIFT, ..Kept::new(kind) }
-    }
-
-    /// The largest size that is within a record.
-    pub(crate) const MOST: usize = (1 << (SIZE_SHIFT - COUNT_SHIFT)) - 1;
-
-    /// The range has this size.
-    #[inline(always)]
-    pub(crate) const fn of_size(self, size: usize) -> Kept {
-        Kept { second: self.second | (size as u64) << COUNT_SHIFT, ..self }
-    }
-
-    /// An atomic access.
-    #[inline(always)]
-    pub(crate) const fn atomic((address, log2): (u64, u32), mode: Mode, order: MemoryOrder, pc: u64) -> Kept {
-        let kind = ATOMIC | (mode as u64) << MODE_SHIFT | (order as u64) << ORDER_SHIFT;
-        Kept {
-            first: ACCESS | kind | (Via::Code as u64) << VIA_SHIFT | address & ADDRESS,
-            second: (log2 as u64) << SIZE_SHIFT | pc & ADDRESS,
-        }
-    }
-
-    /// The access at an address of the program, made before `pc`: both have no more bits than [`ADDRESS`].
-    #[inline(always)]
-    pub(crate) const fn at(self, address: usize, pc: usize) -> Kept {
-        Kept { first: self.first | address as u64, second: self.second | pc as u64 }
-    }
-
-    /// The access, and before which code address it was made.
-    pub(crate) fn access(self) -> (Access, u64) {
-        let size = match self.second >> SIZE_SHIFT {
-            RANGE => beside(self.second),
-            log2 => 1 << log2,
-        };
-        (access(self.first, size), self.second & ADDRESS)
-    }
-}
-
-/// The size in a record whose second word is this; 0 if it is in a record of its own.
-const fn beside(second: u64) -> u64 {
-    second >> COUNT_SHIFT & Kept::MOST as u64
 }
 
 /// Where an access was.
@@ -272,22 +205,6 @@ impl Site {
     }
 }
 
-/// What a record's first word says of an access of `size` bytes.
-fn access(first: u64, size: u64) -> Access {
-    let mode = match first >> MODE_SHIFT & 3 {
-        1 => Mode::Read,
-        2 => Mode::Write,
-        _ => Mode::ReadWrite,
-    };
-    Access {
-        address: first & ADDRESS,
-        size,
-        mode,
-        atomic: (first & ATOMIC != 0).then(|| MemoryOrder::from_abi((first >> ORDER_SHIFT & 7) as u32)),
-        via: Via::from_bits((first >> VIA_SHIFT & 7) as u32),
-    }
-}
-
 /// How a look for an access went.
 enum Found<T> {
     Site(T),
@@ -314,31 +231,73 @@ impl History {
     /// An empty one for a slot. Its memory is used as it fills.
     pub(crate) fn make(slot: u32) -> *mut History {
         let records = memory::history_records(slot);
-        let tables = records * (size_of::<Record>() + size_of::<AtomicU64>());
-        let made = pool::map(size_of::<History>().next_multiple_of(LINE) + tables);
+        let made = pool::map(HEAD + Ring::size(records));
         // SAFETY: fresh memory, which holds the tables behind the rest; all zeros is an empty history but for these fields.
         unsafe {
             let history = made.cast::<History>();
-            let ring = made.add(size_of::<History>().next_multiple_of(LINE)).cast::<Record>();
-            (*history).mask = records as u64 - 1;
-            (*history).ring = ring;
-            (*history).begins = ring.add(records).cast();
+            let shared = made.add(size_of::<History>().next_multiple_of(LINE)).cast::<Shared>();
+            (*shared).ring = Ring::lay(made.add(HEAD), records);
+            *(*history).own.get() = (*shared).ring;
+            (*history).shared = AtomicPtr::new(shared);
+            (*history).slot = slot;
+            (*history).watched = AtomicBool::new(memory::is_watched());
             history
         }
     }
 
-    /// The record of a number; those of `mask + 1` numbers are there.
-    #[inline(always)]
-    fn record(&self, at: u64) -> &Record {
-        // SAFETY: the ring has `mask + 1` records and stays mapped.
-        unsafe { &*self.ring.add((at & self.mask) as usize) }
+    /// Remembers more from now on: what it remembers so far it goes on to remember. For its thread, just before it notes a context of its
+    /// moment, whose clock this is; no handler of it writes meanwhile.
+    ///
+    /// # Safety
+    /// `memory` has [`Self::room`] for so many records, all zeros, for good, and they are more than there are.
+    pub(super) unsafe fn grow(&self, clock: u64, (memory, records): (*mut u8, usize)) {
+        let count = self.count();
+        // SAFETY: the caller's promise; the thread's own state.
+        unsafe {
+            let shared = memory.cast::<Shared>();
+            (*shared).ring = Ring::lay(memory.add(LINE), records);
+            let (ring, smaller) = (&(*shared).ring, *self.own());
+            ring.take_over(&smaller, count);
+            if smaller.mask < count - (smaller.begin(clock).load(Ordering::Relaxed) & !CUT).min(count) {
+                ring.begin(clock).store(count | CUT, Ordering::Relaxed);
+            }
+            *self.own.get() = *ring;
+            self.shared.store(shared, Ordering::Release);
+        }
     }
 
-    /// Where a clock begins.
+    /// How much memory it takes to remember so many records.
+    pub(super) const fn room(records: usize) -> usize {
+        LINE + Ring::size(records)
+    }
+
+    /// Its slot, and how many records are remembered.
+    pub(super) fn extent(&self) -> (u32, usize) {
+        (self.slot, self.shared().ring.mask as usize + 1)
+    }
+
+    /// Its thread is to look how much memory there is and should be, or need not any more.
+    pub(super) fn watch(&self, watched: bool) {
+        self.watched.store(watched, Ordering::Relaxed);
+    }
+
+    /// Whether its thread is to do so.
     #[inline(always)]
-    fn begin(&self, clock: u64) -> &AtomicU64 {
-        // SAFETY: the table has `mask + 1` entries and stays mapped.
-        unsafe { &*self.begins.add(((clock / STEP) & self.mask) as usize) }
+    pub(super) fn is_watched(&self) -> bool {
+        self.watched.load(Ordering::Relaxed)
+    }
+
+    /// Where its thread writes.
+    #[inline(always)]
+    fn own(&self) -> &Ring {
+        // SAFETY: only its thread asks, which alone changes it.
+        unsafe { &*self.own.get() }
+    }
+
+    /// Where all others read. To be asked after [`Self::count`]: then all those records are there that are not too old.
+    fn shared(&self) -> &Shared {
+        // SAFETY: what is shared stays.
+        unsafe { &*self.shared.load(Ordering::Acquire) }
     }
 
     /// The thread `id` has the slot from `clock` on.
@@ -369,9 +328,7 @@ impl History {
     #[inline(always)]
     fn put(&self, first: u64, second: u64) -> u64 {
         let count = self.count.load(Ordering::Relaxed);
-        let record = self.record(count);
-        record.first.store(first, Ordering::Relaxed);
-        record.second.store(second, Ordering::Relaxed);
+        self.own().put(count, (first, second));
         self.count.store(count + 1, Ordering::Release);
         count + 1
     }
@@ -379,11 +336,12 @@ impl History {
     /// A context is about to be noted.
     #[inline(always)]
     fn reach(&self, (clock, begun): (u64, u64)) {
-        let begins = self.begin(clock);
+        let ring = self.own();
+        let begins = ring.begin(clock);
         let count = self.count();
         if count == begun {
             begins.store(count, Ordering::Relaxed);
-        } else if count - (begins.load(Ordering::Relaxed) & !CUT) > self.mask {
+        } else if count - (begins.load(Ordering::Relaxed) & !CUT) > ring.mask {
             begins.store(count | CUT, Ordering::Relaxed);
         }
     }
@@ -395,17 +353,13 @@ impl History {
         let (address, size) = (block.0 as u64, block.1 as u64);
         self.reach((clock, begun));
         let count = self.count();
-        let put = |at: u64, first: u64, second: u64| {
-            let record = self.record(at);
-            record.first.store(first, Ordering::Relaxed);
-            record.second.store(second, Ordering::Relaxed);
-        };
-        put(count, CONTEXT | clock, u64::from(node));
+        let ring = self.own();
+        ring.put(count, (CONTEXT | clock, u64::from(node)));
         let exact = size.is_power_of_two();
         let log2 = if exact { u64::from(size.trailing_zeros()) } else { RANGE };
-        put(count + 1, ACCESS | KIND | address & ADDRESS, log2 << SIZE_SHIFT | pc & ADDRESS);
+        ring.put(count + 1, (ACCESS | KIND | address & ADDRESS, log2 << SIZE_SHIFT | pc & ADDRESS));
         // What is behind the last record is nobody's; there are at the most `AT_ONCE`.
-        put(count + 2, SIZE | size, 0);
+        ring.put(count + 2, (SIZE | size, 0));
         self.count.store(count + if exact { 2 } else { 3 }, Ordering::Release);
     }
 
@@ -425,13 +379,14 @@ impl History {
     #[inline(always)]
     pub(crate) fn context_in_short(&self, (clock, begun): (u64, u64), node: u32, locks: &[HeldLock]) -> bool {
         let count = self.count();
-        let begins = self.begin(clock);
+        let ring = self.own();
+        let begins = ring.begin(clock);
         if locks.len() > 1 || count == 0 {
             return false;
         }
         if count == begun {
             begins.store(count, Ordering::Relaxed);
-        } else if count - (begins.load(Ordering::Relaxed) & !CUT) > self.mask {
+        } else if count - (begins.load(Ordering::Relaxed) & !CUT) > ring.mask {
             return false;
         }
         self.put(CONTEXT | (locks.len() as u64) << COUNT_SHIFT | clock, u64::from(node));
@@ -463,17 +418,12 @@ impl History {
         }
     }
 
-    fn get(&self, at: u64) -> (u64, u64) {
-        let record = self.record(at);
-        (record.first.load(Ordering::Relaxed), record.second.load(Ordering::Relaxed))
-    }
-
     /// Looks for the first access of a moment to some bytes. `None` if it is not remembered any more.
     ///
     /// An access is noted right after the shadow shows it, the first one of a moment together with that, so what is not there yet is waited for, also where its thread
     /// has no processor meanwhile. What never comes, as what a handler does that interrupted a hook, is waited for once.
     pub(crate) fn find(&self, wanted: &Wanted) -> Option<Site> {
-        self.find_as(wanted, |at, place| self.site(at, place))
+        self.find_as(wanted, site)
     }
 
     /// As [`Self::find`], but for the locks.
@@ -482,7 +432,7 @@ impl History {
     }
 
     /// As [`Self::find`]. `make`: what is to be had of the place of an access, and of the record that tells of its calls and locks.
-    fn find_as<T>(&self, wanted: &Wanted, make: impl Fn(u64, Place) -> T) -> Option<T> {
+    fn find_as<T>(&self, wanted: &Wanted, make: impl Fn((&Ring, u64), Place) -> T) -> Option<T> {
         const FEW: u32 = 10;
         let mut looked = Looked::default();
         for attempt in 0.. {
@@ -491,7 +441,8 @@ impl History {
                 Found::Forgotten => break,
                 // Mostly it was in the part that is gone.
                 Found::NotYet
-                    if attempt >= FEW && self.begin(wanted.clock).load(Ordering::Relaxed) & CUT != 0 =>
+                    if attempt >= FEW
+                        && self.shared().ring.begin(wanted.clock).load(Ordering::Relaxed) & CUT != 0 =>
                 {
                     break;
                 }
@@ -525,141 +476,123 @@ impl History {
         true
     }
 
-    fn find_now<T>(&self, wanted: &Wanted, looked: &mut Looked, make: impl Fn(u64, Place) -> T) -> Found<T> {
+    fn find_now<T>(
+        &self,
+        wanted: &Wanted,
+        looked: &mut Looked,
+        make: impl Fn((&Ring, u64), Place) -> T,
+    ) -> Found<T> {
         let count = self.count.load(Ordering::Acquire);
-        let begin = self.begin(wanted.clock).load(Ordering::Relaxed) & !CUT;
+        let shared = self.shared();
+        let ring = &shared.ring;
+        let begin = ring.begin(wanted.clock).load(Ordering::Relaxed) & !CUT;
         // What was looked at before is not looked at again.
         if !looked.begun || looked.at <= begin {
             *looked = Looked { at: begin, context: 0, begun: false };
         }
-        let found = self.find_from(begin, count, wanted, looked, make);
+        // Few records are looked at as fast.
+        let reading = if count - looked.at.min(count) > 4 * SPAN { self.reading(shared) } else { None };
+        let found = find_from((begin, count), ring, reading, wanted, looked, make);
         fence(Ordering::Acquire);
         // What was written meanwhile went over the oldest records.
-        let gone = self.count.load(Ordering::Relaxed) > begin + self.mask - AT_ONCE;
+        let gone = self.count.load(Ordering::Relaxed) > begin + ring.mask - AT_ONCE;
         match found {
-            Found::Forgotten if self.is_to_come(wanted.clock, count) => Found::ToCome,
+            Found::Forgotten if is_to_come(ring, wanted.clock, count) => Found::ToCome,
             _ if gone => Found::Forgotten,
             found => found,
         }
     }
 
-    /// Whether all moments of which the history had something when it had `count` records are before a clock. What the table says of that is of another one then.
-    fn is_to_come(&self, clock: u64, count: u64) -> bool {
-        let mut heads = (count.saturating_sub(self.mask)..count).rev().map(|at| self.get(at).0);
-        let last = heads.find(|head| head & (ACCESS | SIZE | CONTEXT) == CONTEXT);
-        last.map_or(count == 0, |head| head & CLOCK < clock)
-    }
-
-    fn find_from<T>(
-        &self,
-        begin: u64,
-        count: u64,
-        wanted: &Wanted,
-        looked: &mut Looked,
-        make: impl Fn(u64, Place) -> T,
-    ) -> Found<T> {
-        if begin >= count || count - begin > self.mask {
-            return Found::Forgotten;
-        }
-        // Few records are looked at as fast.
-        let mut reading = if count - looked.at > 4 * SPAN { self.reading() } else { None };
-        while looked.at < count {
-            let at = looked.at;
-            if looked.begun
-                && at.is_multiple_of(SPAN)
-                && count - at > SPAN
-                && let Some(summary) = reading.as_mut().map(|reading| reading.summary(at / SPAN))
-                && summary.has_none(wanted.start, wanted.end)
-                && (summary.context == 0 || summary.clock == wanted.clock)
-            {
-                looked.at += SPAN;
-                if summary.context != 0 {
-                    looked.context = summary.context - 1;
-                }
-                continue;
-            }
-            let (head, tail) = self.get(at);
-            if head & ACCESS != 0 {
-                if let Some(access) = self.fits(at, count, wanted) {
-                    let node = self.get(looked.context).1 as u32;
-                    return Found::Site(make(looked.context, Place { access, pc: tail & ADDRESS, node }));
-                }
-            } else if head & SIZE == 0 && head & CONTEXT != 0 {
-                if head & CLOCK != wanted.clock {
-                    return Found::Forgotten;
-                }
-                looked.context = at;
-            } else if !looked.begun {
-                return Found::Forgotten;
-            }
-            looked.begun = true;
-            looked.at += 1;
-        }
-        Found::NotYet
-    }
-
     /// The summaries, unless somebody is at them.
-    fn reading(&self) -> Option<Reading<'_>> {
-        let taken = &self.summaries.taken;
-        taken.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).ok()?;
-        let reading = Reading { history: self };
+    fn reading<'a>(&'a self, shared: &'a Shared) -> Option<Reading<'a>> {
+        self.taken.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).ok()?;
+        let reading = Reading { taken: &self.taken, shared };
         // SAFETY: taken; all zeros are summaries of nothing.
         unsafe {
-            let rows = self.summaries.rows.get();
+            let rows = shared.rows.get();
             if (*rows).is_null() {
-                *rows = pool::map((self.mask as usize + 1) / SPAN as usize * size_of::<Summary>()).cast();
+                *rows =
+                    pool::map((shared.ring.mask as usize + 1) / SPAN as usize * size_of::<Summary>()).cast();
             }
         }
         Some(reading)
     }
+}
 
-    /// Looks through a span, behind which there is a record.
-    fn summarize(&self, span: u64) -> Summary {
-        let mut row =
-            Summary { of: span + 1, start: u64::MAX, end: 0, granules: [0; 8], context: 0, clock: 0 };
-        for at in span * SPAN..(span + 1) * SPAN {
-            let (head, tail) = self.get(at);
-            if head & ACCESS != 0 {
-                row.add(head & ADDRESS, self.size(at, u64::MAX, tail));
-            } else if head & SIZE == 0 && head & CONTEXT != 0 {
-                let clock = head & CLOCK;
-                row.clock = if row.context == 0 || row.clock == clock { clock } else { u64::MAX };
-                row.context = at + 1;
+/// Whether all moments of which the history had something when it had `count` records are before a clock. What the table says of that is of another one then.
+fn is_to_come(ring: &Ring, clock: u64, count: u64) -> bool {
+    let mut heads = (count.saturating_sub(ring.mask)..count).rev().map(|at| ring.get(at).0);
+    let last = heads.find(|&head| is_context(head));
+    last.map_or(count == 0, |head| head & CLOCK < clock)
+}
+
+/// Looks from where a moment begins.
+fn find_from<T>(
+    (begin, count): (u64, u64),
+    ring: &Ring,
+    mut reading: Option<Reading<'_>>,
+    wanted: &Wanted,
+    looked: &mut Looked,
+    make: impl Fn((&Ring, u64), Place) -> T,
+) -> Found<T> {
+    if begin >= count || count - begin > ring.mask {
+        return Found::Forgotten;
+    }
+    while looked.at < count {
+        let at = looked.at;
+        if looked.begun
+            && at.is_multiple_of(SPAN)
+            && count - at > SPAN
+            && let Some(summary) = reading.as_mut().map(|reading| reading.summary(at / SPAN))
+            && summary.has_none(wanted.start, wanted.end)
+            && (summary.context == 0 || summary.clock == wanted.clock)
+        {
+            looked.at += SPAN;
+            if summary.context != 0 {
+                looked.context = summary.context - 1;
             }
+            continue;
         }
-        row
-    }
-
-    /// How many bytes the access at a record has, whose second word is this.
-    fn size(&self, at: u64, count: u64, tail: u64) -> u64 {
-        match tail >> SIZE_SHIFT {
-            RANGE if beside(tail) != 0 => beside(tail),
-            RANGE if at + 1 < count => self.get(at + 1).0 & ADDRESS,
-            RANGE => 1,
-            log2 => 1 << log2,
+        let (head, tail) = ring.get(at);
+        if head & ACCESS != 0 {
+            if let Some(access) = fits(ring, at, count, wanted) {
+                let node = ring.get(looked.context).1 as u32;
+                return Found::Site(make((ring, looked.context), Place { access, pc: tail & ADDRESS, node }));
+            }
+        } else if is_context(head) {
+            if head & CLOCK != wanted.clock {
+                return Found::Forgotten;
+            }
+            looked.context = at;
+        } else if !looked.begun {
+            return Found::Forgotten;
         }
+        looked.begun = true;
+        looked.at += 1;
     }
+    Found::NotYet
+}
 
-    /// The access at a record, if it is one that is wanted.
-    fn fits(&self, at: u64, count: u64, wanted: &Wanted) -> Option<Access> {
-        let (head, tail) = self.get(at);
-        let found = access(head, self.size(at, count, tail));
-        let fits = found.address < wanted.end
-            && found.end() > wanted.start
-            && found.mode.writes() == wanted.writes
-            && found.atomic.is_some() == wanted.atomic;
-        fits.then_some(found)
-    }
+/// The access at a record, if it is one that is wanted.
+fn fits(ring: &Ring, at: u64, count: u64, wanted: &Wanted) -> Option<Access> {
+    let (head, tail) = ring.get(at);
+    let found = access(head, ring.size_at(at, count, tail));
+    let fits = found.address < wanted.end
+        && found.end() > wanted.start
+        && found.mode.writes() == wanted.writes
+        && found.atomic.is_some() == wanted.atomic;
+    fits.then_some(found)
+}
 
-    fn site(&self, context: u64, Place { access, pc, node }: Place) -> Site {
-        let head = self.get(context).0;
-        let mut locks = [HeldLock { lock: 0, mode: LockMode::Write }; MOST_TOLD];
-        let lock_count = MOST_TOLD.min((head >> COUNT_SHIFT) as usize & MOST_LOCKS);
-        for (at, held) in locks.iter_mut().enumerate().take(lock_count) {
-            let (lock, _) = self.get(context + 1 + at as u64);
-            let mode = if lock >> COUNT_SHIFT & 1 == 0 { LockMode::Write } else { LockMode::Read };
-            *held = HeldLock { lock: lock & ADDRESS, mode };
-        }
-        Site { access, pc, node, locks, lock_count }
+/// What there is to say of the place of an access, behind the record of its context.
+fn site((ring, context): (&Ring, u64), Place { access, pc, node }: Place) -> Site {
+    let head = ring.get(context).0;
+    let mut locks = [HeldLock { lock: 0, mode: LockMode::Write }; MOST_TOLD];
+    let lock_count = MOST_TOLD.min((head >> COUNT_SHIFT) as usize & MOST_LOCKS);
+    for (at, held) in locks.iter_mut().enumerate().take(lock_count) {
+        let (lock, _) = ring.get(context + 1 + at as u64);
+        let mode = if lock >> COUNT_SHIFT & 1 == 0 { LockMode::Write } else { LockMode::Read };
+        *held = HeldLock { lock: lock & ADDRESS, mode };
     }
+    Site { access, pc, node, locks, lock_count }
 }

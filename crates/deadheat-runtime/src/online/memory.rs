@@ -8,7 +8,8 @@ use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering, compiler_
 use deadheat_core::options::{self, Memory};
 use deadheat_core::wire::flag;
 
-use super::shadow;
+use super::history::{History, ROUND};
+use super::{shadow, slots};
 use crate::cold::{self, block};
 use crate::hot::thread::Thread;
 use crate::sys;
@@ -27,11 +28,18 @@ static REACHED: AtomicBool = AtomicBool::new(false);
 static DIES: AtomicBool = AtomicBool::new(true);
 /// Whether somebody says that there is none.
 static SAYS: AtomicBool = AtomicBool::new(false);
+/// How often twofold the histories are to be larger than they were to be at first, since accesses were not remembered.
+static GROWN_LOG2: AtomicU32 = AtomicU32::new(0);
+/// How many bytes the larger ones take.
+static GROWN: AtomicUsize = AtomicUsize::new(0);
 /// What is left for work that has begun when there is no more memory; 0: nothing.
 static RESERVE: AtomicUsize = AtomicUsize::new(0);
 static RESERVE_USED: AtomicUsize = AtomicUsize::new(0);
 
 const RESERVE_SIZE: usize = 16 << 20;
+/// All larger histories take at most so many bytes.
+const MOST_GROWN: usize = 64 << 20;
+const MOST_GROWN_LOG2: u32 = 4;
 /// From this size on a range is judged in parts, between which it is asked how much memory there is.
 pub(super) const PART: usize = 8 << 20;
 
@@ -47,7 +55,7 @@ pub(crate) fn begin(texts: &[&[u8]]) {
     }
 }
 
-/// How many records a slot's history has: a power of two. Few threads that run at once have more than the option says, if
+/// How many records a slot's history has at first: a power of two. Few threads that run at once have more than the option says, if
 /// memory is not limited.
 pub(super) fn history_records(slot: u32) -> usize {
     let doubled = match slot {
@@ -57,6 +65,69 @@ pub(super) fn history_records(slot: u32) -> usize {
         _ => 0,
     };
     1 << (HISTORY_LOG2.load(Ordering::Relaxed) + doubled)
+}
+
+/// Whether there is something to look for from the first record on.
+pub(super) fn is_watched() -> bool {
+    is_limited() || GROWN_LOG2.load(Ordering::Relaxed) != 0
+}
+
+/// How many records a slot's history is to have by now.
+fn wanted_records(slot: u32) -> usize {
+    history_records(slot) << GROWN_LOG2.load(Ordering::Relaxed)
+}
+
+/// An access of which the shadow tells is not in its history any more: from now on more is remembered, four times and then sixteen times as much, as long as
+/// all that takes no more than [`MOST_GROWN`].
+#[cold]
+pub(super) fn forgotten(history: &History) {
+    let (slot, records) = history.extent();
+    let log2 = GROWN_LOG2.load(Ordering::Relaxed);
+    let known = is_limited() || records < wanted_records(slot) || log2 == MOST_GROWN_LOG2;
+    if known || GROWN_LOG2.compare_exchange(log2, log2 + 2, Ordering::Relaxed, Ordering::Relaxed).is_err() {
+        return;
+    }
+    slots::each_history(|history| history.watch(true));
+}
+
+/// The calling thread's history is [watched](History::watch): what there is to do about memory. `clock`: its moment's, of which a context is noted next.
+///
+/// # Safety
+/// As for [`look`].
+#[cold]
+#[inline(never)]
+pub(super) unsafe fn watch(thread: *mut Thread, history: &History, clock: u64) {
+    if !is_limited() {
+        history.watch(false);
+        return grow(history, clock);
+    }
+    // SAFETY: the caller's promise.
+    unsafe {
+        if history.count() >= (*thread).eye.looked + ROUND {
+            (*thread).eye.looked = history.count();
+            look(thread);
+        }
+    }
+}
+
+/// The calling thread remembers more, if more is wanted and there is memory for it.
+fn grow(history: &History, clock: u64) {
+    // What a handler notes meanwhile would be lost.
+    let _quiet = sys::Quiet::new();
+    let (slot, records) = history.extent();
+    let wanted = wanted_records(slot);
+    let room = History::room(wanted);
+    if wanted <= records {
+        return;
+    }
+    if GROWN.fetch_add(room, Ordering::Relaxed) + room > MOST_GROWN {
+        GROWN.fetch_sub(room, Ordering::Relaxed);
+        return;
+    }
+    if let Ok(memory) = sys::map_anonymous(room) {
+        // SAFETY: fresh memory, which is never given back.
+        unsafe { history.grow(clock, (memory, wanted)) };
+    }
 }
 
 /// There is no memory: the process ends, or from now on nothing is looked at.

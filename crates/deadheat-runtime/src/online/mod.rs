@@ -35,6 +35,7 @@ mod quick;
 mod range;
 pub(crate) mod record;
 mod report;
+mod ring;
 mod row;
 mod set;
 mod shadow;

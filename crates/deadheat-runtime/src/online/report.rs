@@ -17,7 +17,7 @@ use super::history::{Place, Site, Wanted};
 use super::list::List;
 use super::shadow::{self, Noted};
 use super::word::{self, GRANULE};
-use super::{record, slots, tree};
+use super::{memory, record, slots, tree};
 use crate::cold::block::{self, Label};
 use crate::cold::byhand;
 use crate::cold::lock::Lock;
@@ -209,6 +209,9 @@ pub(crate) unsafe fn found(thread: *mut Thread, mine: Mine<'_>, other: u64) {
     }
     // What was not found is not looked for twice.
     let site = place.and_then(|_| history.find(&wanted));
+    if site.is_none() {
+        memory::forgotten(history);
+    }
     let Some(owner) = history.owner(clock) else { return };
     let mut earlier = Side {
         thread: owner,

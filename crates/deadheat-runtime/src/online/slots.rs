@@ -80,6 +80,17 @@ pub(crate) fn history(slot: u32) -> *mut History {
     ROWS[slot as usize % ROWS.len()].history.load(Ordering::Acquire)
 }
 
+/// Calls `each` with the histories that there are.
+pub(super) fn each_history(mut each: impl FnMut(&History)) {
+    let count = locked(count);
+    for row in ROWS.iter().take(count + 1) {
+        // SAFETY: a history stays mapped.
+        if let Some(history) = unsafe { row.history.load(Ordering::Acquire).as_ref() } {
+            each(history);
+        }
+    }
+}
+
 /// A slot for a thread that begins with the clock `known`: one that it knows whole, or a fresh one; and its first clock. The
 /// process ends if 65 533 threads run at once.
 pub(crate) fn take(thread: *mut Thread, id: u32, known: &Clock) -> (u32, u64) {
