@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::model::{Access, Finding, Frame, Grade, Race};
+use crate::model::{Access, Finding, Frame, Grade, Location, Race};
 
 /// The frame that an access is known by: the innermost one of the program's own, or the
 /// innermost of all if every one of them is in a library. An access inlined from a standard
@@ -213,6 +213,60 @@ pub fn join_findings(findings: Vec<Finding>) -> Vec<Finding> {
     rows
 }
 
+/// Whether a race has both its stacks.
+fn is_whole(race: &Race) -> bool {
+    race.accesses.iter().all(|access| access.clock.is_none())
+}
+
+/// Counts races that lack a stack with the whole ones that may be the same: of the same memory, with an access at the same place, and one of the same
+/// operation and size on the other side.
+fn with_the_whole(mut rows: Vec<Race>) -> Vec<Race> {
+    let mut told = Vec::new();
+    for (at, lacking) in rows.iter().enumerate().filter(|(_, race)| !is_whole(race)) {
+        let same = |race: &Race| {
+            let sides = [[0, 1], [1, 0]].map(|of| of.map(|side| &race.accesses[side]));
+            is_whole(race)
+                && in_one(&race.location, &lacking.location)
+                && sides.iter().any(|&sides| may_be(sides, lacking))
+        };
+        told.extend(rows.iter().position(same).map(|whole| (at, whole)));
+    }
+    for &(lacking, whole) in &told {
+        rows[whole].count += rows[lacking].count;
+    }
+    for &(lacking, _) in told.iter().rev() {
+        rows.remove(lacking);
+    }
+    rows
+}
+
+/// Whether each access of a race is one of these, as far as it is remembered.
+fn may_be(sides: [&Access; 2], race: &Race) -> bool {
+    let what = |access: &Access| (access.op, access.atomic, access.size);
+    sides.iter().zip(&race.accesses).all(|(known, access)| {
+        let same = access.clock.is_some() || side_key(known, frame_place) == side_key(access, frame_place);
+        what(known) == what(access) && same
+    })
+}
+
+/// Whether two places of memory are in one variable, or in blocks made at one place.
+fn in_one(one: &Location, other: &Location) -> bool {
+    use Location::{Global, Heap, Mapping, Stack};
+    match (one, other) {
+        (Global { symbol, module, .. }, Global { symbol: other, module: its, .. }) => {
+            (symbol, module) == (other, its)
+        }
+        (Heap { size, frames, .. }, Heap { size: other, frames: its, .. })
+        | (Mapping { size, frames, .. }, Mapping { size: other, frames: its, .. }) => {
+            (size, frames) == (other, its)
+        }
+        (Stack { function, file, line, .. }, Stack { function: other, file: its, line: at, .. }) => {
+            (function, file, line) == (other, its, at)
+        }
+        _ => one == other && !one.is_unknown(),
+    }
+}
+
 /// The races of a report so far, each once.
 #[derive(Default)]
 pub struct Groups {
@@ -290,10 +344,11 @@ impl Groups {
         self.index.contains_key(&key)
     }
 
-    /// The races: the strongest grade first, then in the order in which they were found.
+    /// The races: the strongest grade first, then in the order in which they were found. One that lacks a stack is counted with one that may be the same
+    /// and has both.
     #[must_use]
     pub fn into_races(self) -> Vec<Race> {
-        let mut rows = self.rows;
+        let mut rows = with_the_whole(self.rows);
         rows.sort_by_key(|race| std::cmp::Reverse(race.grade));
         rows
     }

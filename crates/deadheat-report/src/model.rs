@@ -377,7 +377,7 @@ pub struct Thread {
 
 impl Location {
     #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde's form")]
-    fn is_unknown(&self) -> bool {
+    pub(crate) fn is_unknown(&self) -> bool {
         *self == Location::Unknown
     }
 }

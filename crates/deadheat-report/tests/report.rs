@@ -588,6 +588,43 @@ fn one_id_is_told_once() {
     assert_eq!(told, [(Grade::Proved, 6, "hb,conflict".to_owned()), (Grade::Observed, 3, "hb".to_owned())]);
 }
 
+/// A race that lacks a stack, as its access is not remembered, is counted with one that has both.
+#[test]
+fn what_is_remembered_speaks_for_what_is_not() {
+    let lacking = |change: fn(&mut Race)| {
+        let mut race = race();
+        let earlier = &mut race.accesses[0];
+        (earlier.clock, earlier.frames, earlier.locks) = (Some(7), Vec::new(), Vec::new());
+        change(&mut race);
+        race
+    };
+    let told = |races: Vec<Race>| {
+        let mut groups = Groups::default();
+        races.into_iter().for_each(|race| groups.add(race));
+        let races = groups.into_races();
+        races.iter().map(|race| (race.accesses[0].clock, race.count)).collect::<Vec<_>>()
+    };
+    let same = lacking(|_| {});
+    assert_eq!(told(vec![same.clone(), race()]), [(None, 6)], "the whole one comes later");
+    assert_eq!(told(vec![race(), same.clone()]), [(None, 6)]);
+    assert_eq!(told(vec![race(), lacking(|race| race.accesses.swap(0, 1))]), [(None, 6)]);
+    assert_eq!(told(vec![same]), [(Some(7), 3)], "alone it is told");
+    for other in [
+        |race: &mut Race| race.accesses[0].op = Operation::Read,
+        |race: &mut Race| race.accesses[0].size = 1,
+        |race: &mut Race| race.accesses[0].atomic = true,
+        |race: &mut Race| race.accesses[1].frames[0].line = Some(8),
+        |race: &mut Race| race.location = Location::Unknown,
+        |race: &mut Race| {
+            if let Location::Heap { size, .. } = &mut race.location {
+                *size = 8;
+            }
+        },
+    ] {
+        assert_eq!(told(vec![race(), lacking(other)]), [(None, 3), (Some(7), 3)]);
+    }
+}
+
 /// An id has 32 bits: of some ten thousand races two have the same one.
 #[test]
 fn two_races_whose_ids_agree_are_both_told() {

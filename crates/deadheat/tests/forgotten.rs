@@ -19,9 +19,12 @@ const MOMENT: &str = "write of 4 bytes by `main/1`; its stack and locks are not 
 const NOTE: &str = "1 race has a stack that is not remembered; `deadheat hunt -- ./forgotten 'a b'` brings it back, and \
                     DEADHEAT_OPTIONS=history_size=7 remembers 128 times as many";
 
-/// Builds the program.
-fn build(compilers: (&str, &str), folder: &Path) {
-    fs::write(folder.join("forgotten.c"), PROGRAM).expect("writable");
+/// The first of its accesses alone is not remembered when their races are found.
+const ONCE: &str = include_str!("common/forgotten_once.c");
+
+/// Builds a program.
+fn build(program: &str, compilers: (&str, &str), folder: &Path) {
+    fs::write(folder.join("forgotten.c"), program).expect("writable");
     let order = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../spec/programs");
     let arguments = ["cc", "-g", "-O1", "-pthread", "forgotten.c", "-o", "forgotten", "-I"];
     ok(with(compilers).args(arguments).arg(order), folder);
@@ -54,7 +57,7 @@ fn functions(races: &[Value]) -> [String; 2] {
 #[test]
 fn the_race_is_told_with_the_thread_and_the_way_to_the_stack() {
     each_compiler("forgotten", |compilers, folder| {
-        build(compilers, folder);
+        build(PROGRAM, compilers, folder);
         let (races, note) = told(folder, &[], "");
         let [race] = &races[..] else { panic!("one race: {races:?}") };
         let [earlier, later] = [&race["accesses"][0], &race["accesses"][1]];
@@ -77,7 +80,7 @@ fn the_race_is_told_with_the_thread_and_the_way_to_the_stack() {
 #[test]
 fn people_are_told_the_same_under_the_command_line_and_by_hand() {
     each_compiler("forgotten-text", |compilers, folder| {
-        build(compilers, folder);
+        build(PROGRAM, compilers, folder);
         let mut run = deadheat();
         run.args(["run", "--", "./forgotten", "a b"]);
         let mut by_hand = Command::new("./forgotten");
@@ -96,7 +99,7 @@ fn people_are_told_the_same_under_the_command_line_and_by_hand() {
 #[test]
 fn the_command_that_is_named_brings_the_stack_back() {
     each_compiler("forgotten-hunt", |compilers, folder| {
-        build(compilers, folder);
+        build(PROGRAM, compilers, folder);
         // As the note has it; nothing orders the accesses now.
         let output =
             output(deadheat().args(["hunt", "--format", "json", "--", "./forgotten", "a b"]), folder);
@@ -108,5 +111,26 @@ fn the_command_that_is_named_brings_the_stack_back() {
         let mut functions = [0, 1].map(|side| race["accesses"][side]["frames"][0]["function"].as_str());
         functions.sort_unstable();
         assert_eq!((functions, &race["grade"]), ([Some("first"), Some("second")], &"proved".into()));
+    });
+}
+
+#[test]
+fn more_is_remembered_once_a_stack_was_missed() {
+    each_compiler("forgotten-once", |compilers, folder| {
+        build(ONCE, compilers, folder);
+        let lacking = |options: &str| {
+            let (races, _) = told(folder, &[], options);
+            let lacks = |race: &Value| {
+                let [earlier, symbol] = [&race["accesses"][0], &race["location"]["symbol"]];
+                (symbol.as_str().unwrap_or("").to_owned(), earlier["frames"] == Value::Array(Vec::new()))
+            };
+            let mut lacking: Vec<(String, bool)> = races.iter().map(lacks).collect();
+            lacking.sort();
+            lacking
+        };
+        let both = |another: bool| [("another".to_owned(), another), ("value".to_owned(), true)];
+        assert_eq!(lacking(""), both(false));
+        // Where memory is limited, histories stay as they are.
+        assert_eq!(lacking("memory_limit_mb=4000"), both(true));
     });
 }
