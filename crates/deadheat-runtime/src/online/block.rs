@@ -598,8 +598,7 @@ pub(crate) unsafe fn access(
             Ok(new) => published |= new,
             Err(Not::Sealed) => continue,
             Err(Not::Full) if patient => {
-                if blocks.may_ask() {
-                    slots::find_known();
+                if blocks.may_ask() && slots::find_known_in_turn() {
                     if set.iter().any(|place| seen.forgettable(place.load(Ordering::Relaxed))) {
                         blocks.put_off = 0;
                         continue;

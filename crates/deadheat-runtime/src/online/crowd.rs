@@ -213,9 +213,10 @@ fn enter_plain(seen: &impl Seen, set: &[AtomicU64], mine: u64) -> Came {
     let refuses = |word| mine & WRITE != 0 && is_atomic_at(word, mine);
     let (mut of_moment, mut joined) = ((set.len(), 0, 0), (set.len(), 0, 0));
     let (mut outdone, mut void, mut free) = ((set.len(), 0), set.len(), set.len());
-    let mut others = 0;
+    let (mut others, mut own) = (0, 0);
     for (at, place) in set.iter().enumerate() {
         let word = place.load(Ordering::Acquire);
+        own += u32::from(same_slot(word, mine));
         if !same_slot(word, mine) {
             // A set fills from its beginning, and a place does not become nothing again.
             if word == 0 {
@@ -259,13 +260,17 @@ fn enter_plain(seen: &impl Seen, set: &[AtomicU64], mine: u64) -> Came {
         joined
     } else if outdone.1 != 0 {
         (outdone.0, outdone.1, mine)
-    } else if void < set.len() {
-        (void, VOID, mine)
     } else {
-        match left_over(set, mine).or_else(|| made_up_for(seen, set, mine)) {
+        // Also where there is another place: what is left would be looked at by all.
+        let left = if own > 1 || void == set.len() { left_over(set, mine) } else { None };
+        match left {
             Some((at, word)) => (at, word, mine),
-            None if free < set.len() => (free, 0, mine),
-            None => return Came::No,
+            None if void < set.len() => (void, VOID, mine),
+            None => match made_up_for(seen, set, mine) {
+                Some((at, word)) => (at, word, mine),
+                None if free < set.len() => (free, 0, mine),
+                None => return Came::No,
+            },
         }
     };
     if mine & WRITE == 0 {

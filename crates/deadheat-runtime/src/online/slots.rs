@@ -7,7 +7,7 @@
 
 use core::cell::UnsafeCell;
 use core::ptr::null_mut;
-use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 use super::clock::Clock;
 use super::history::History;
@@ -180,13 +180,30 @@ pub(crate) fn all_know(word: u64) -> bool {
     word::clock(word) <= KNOWN[word::slot(word) as usize % KNOWN.len()].load(Ordering::Relaxed)
 }
 
+/// Of how many calls of [`find_known_in_turn`] one does it.
+static EACH: AtomicU32 = AtomicU32::new(1);
+static TURN: AtomicU32 = AtomicU32::new(0);
+
+/// As [`find_known`], which takes a step for each slot of each thread: where these are many, most calls do nothing. `false` of such.
+pub(crate) fn find_known_in_turn() -> bool {
+    let each = EACH.load(Ordering::Relaxed);
+    let its = each == 1 || TURN.fetch_add(1, Ordering::Relaxed).is_multiple_of(each);
+    if its {
+        find_known();
+    }
+    its
+}
+
 /// Brings up to date what every thread knows. A thread that nobody was seen creating is not waited for: what was known to
 /// all before it came counts as known to it.
 pub(crate) fn find_known() {
+    /// So many steps are little beside what it takes to make room otherwise.
+    const LITTLE: usize = 1 << 14;
     locked(|| {
         // SAFETY: under the lock.
-        let Inner { count, least, .. } = unsafe { &mut *SLOTS.inner.get() };
+        let Inner { count, least, running, .. } = unsafe { &mut *SLOTS.inner.get() };
         let slots = *count as usize + 1;
+        EACH.store((slots * *running as usize / LITTLE).max(1) as u32, Ordering::Relaxed);
         least.clear();
         for row in &ROWS[1..slots] {
             let thread = row.thread.load(Ordering::Acquire);
