@@ -57,6 +57,10 @@ mod sys {
         pub(crate) fn stand_back() {
             pause();
         }
+
+        pub(crate) fn step_back() {
+            pause();
+        }
     }
 }
 

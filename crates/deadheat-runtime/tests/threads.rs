@@ -38,6 +38,10 @@ mod sys {
         pub(crate) fn stand_back() {
             pause();
         }
+
+        pub(crate) fn step_back() {
+            pause();
+        }
     }
 
     use std::alloc::{Layout, alloc_zeroed, dealloc};

@@ -6,7 +6,7 @@
 //! Invariant: of two operations on the same bytes the one with the smaller stamp came first. A note is changed after the
 //! write is counted, while the stripe is held. Checked by a model checker in `tests/model.rs`.
 
-use crate::sys::primitive::{AtomicU32, AtomicU64, Ordering, fence, stand_back, yield_now};
+use crate::sys::primitive::{AtomicU32, AtomicU64, Ordering, fence, stand_back, step_back, yield_now};
 
 /// Attempts before the processor is given to somebody else.
 const SPINS: u32 = 20;
@@ -86,6 +86,20 @@ impl Stripe {
     pub(crate) fn quiet(&self) -> Option<u64> {
         let writes = self.writes.load(Ordering::Acquire);
         (self.held.load(Ordering::Acquire) == 0).then_some(writes)
+    }
+
+    /// As [`Self::quiet`], waiting a little for who holds the stripe and is mostly about to give it back: who only loads
+    /// and took it next would have it wait for the lines of its own.
+    #[inline(never)]
+    pub(crate) fn soon_quiet(&self) -> Option<u64> {
+        const LOOKS: u32 = 4;
+        (0..LOOKS).find_map(|_| {
+            let quiet = self.quiet();
+            if quiet.is_none() {
+                step_back();
+            }
+            quiet
+        })
     }
 
     /// Whether nobody wrote since, so that what was read meanwhile goes together.

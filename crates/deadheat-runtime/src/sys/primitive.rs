@@ -14,6 +14,14 @@ pub(crate) fn stand_back() {
     }
 }
 
+/// As [`stand_back`], for about as long as its holder has a line that is guarded so.
+pub(crate) fn step_back() {
+    const PAUSES: u32 = 8;
+    for _ in 0..PAUSES {
+        pause();
+    }
+}
+
 /// Makes a constructor usable in statics. (A model checker's atomics cannot be made in constants.)
 macro_rules! constructor {
     ($(#[$doc:meta])* $visible:vis fn $name:ident() -> $type:ty $body:block) => {
