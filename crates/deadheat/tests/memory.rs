@@ -114,6 +114,15 @@ fn threads_that_nobody_joined_take_little() {
     }
 }
 
+/// What is known of atomics goes with the block that they are in, also if the C library gives its memory to no other.
+#[test]
+fn atomics_that_are_freed_take_nothing() {
+    let folder = built_of("counters.c", "counters");
+    let output = run(&folder, "", "", 40, "");
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert!(peak(&output) < 90, "{}", said(&output));
+}
+
 /// An allocator that stands in for the C library's is not used by the runtime, nor looked at while that works, and no block of the one comes to
 /// the other.
 #[test]

@@ -1,0 +1,2 @@
+/* The stack need not be executable. */
+.section .note.GNU-stack, "", %progbits
