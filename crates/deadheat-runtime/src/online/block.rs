@@ -598,11 +598,10 @@ pub(crate) unsafe fn access(
             Ok(new) => published |= new,
             Err(Not::Sealed) => continue,
             Err(Not::Full) if patient => {
-                if blocks.may_ask() && slots::find_known_in_turn() {
-                    if set.iter().any(|place| seen.forgettable(place.load(Ordering::Relaxed))) {
-                        blocks.put_off = 0;
-                        continue;
-                    }
+                let forgettable = |place: &AtomicU64| seen.forgettable(place.load(Ordering::Relaxed));
+                if blocks.may_ask() && slots::find_known_in_turn() && set.iter().any(forgettable) {
+                    blocks.put_off = 0;
+                    continue;
                 }
                 if enter_common(cell, mine, seen, blocks, true) == Entered::Yes {
                     return true;

@@ -263,15 +263,10 @@ fn enter_plain(seen: &impl Seen, set: &[AtomicU64], mine: u64) -> Came {
     } else {
         // Also where there is another place: what is left would be looked at by all.
         let left = if own > 1 || void == set.len() { left_over(set, mine) } else { None };
-        match left {
-            Some((at, word)) => (at, word, mine),
-            None if void < set.len() => (void, VOID, mine),
-            None => match made_up_for(seen, set, mine) {
-                Some((at, word)) => (at, word, mine),
-                None if free < set.len() => (free, 0, mine),
-                None => return Came::No,
-            },
-        }
+        let place = |at: usize, word| (at < set.len()).then_some((at, word));
+        let spare = left.or_else(|| place(void, VOID)).or_else(|| made_up_for(seen, set, mine));
+        let Some((at, word)) = spare.or_else(|| place(free, 0)) else { return Came::No };
+        (at, word, mine)
     };
     if mine & WRITE == 0 {
         return came::<true>(seen, &set[at], word, (mine, new), set);
