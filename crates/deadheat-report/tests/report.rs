@@ -368,7 +368,11 @@ fn a_place_without_a_line_has_its_file_and_function() {
     (top.line, top.column, top.function_line) = (None, None, Some(4));
     (top.module, top.offset) = (Some("app".to_owned()), Some(Hex(0x123)));
     let (function, file) = (top.function.clone().expect("named"), top.file.clone().expect("known"));
-    let told = shown(&report(vec![race]), &sources());
+    let report = report(vec![race]);
+    // Without the source no line is named in which no access is.
+    let without = shown(&report, &NoSources);
+    assert!(without.contains(&format!("::: {file}\n")), "{without}");
+    let told = shown(&report, &sources());
     for part in [format!("somewhere in `{function}`, holding"), format!("#0 {function} {file} (app+0x123)\n")]
     {
         assert!(told.contains(&part), "{part}: {told}");

@@ -156,6 +156,8 @@ fn race_group<'a>(race: &'a Race, sources: &dyn Sources) -> Group<'a> {
 struct Site<'a> {
     file: &'a str,
     line: u32,
+    /// Whether that is its line, or that of its function.
+    exact: bool,
     column: Option<u32>,
     label: String,
 }
@@ -176,7 +178,8 @@ fn sites<'a>(race: &'a Race, sources: &dyn Sources) -> Vec<Element<'a>> {
             .text(place.file)
             .and_then(|text| snippet(place.file, &text, std::slice::from_ref(&place)));
         elements.push(shown.unwrap_or_else(|| {
-            let origin = Origin::path(place.file).line(place.line as usize);
+            let origin = Origin::path(place.file);
+            let origin = if place.exact { origin.line(place.line as usize) } else { origin };
             match place.column {
                 Some(column) => origin.char_column(column as usize).into(),
                 None => origin.into(),
@@ -189,8 +192,8 @@ fn sites<'a>(race: &'a Race, sources: &dyn Sources) -> Vec<Element<'a>> {
 fn site(access: &Access) -> Option<Site<'_>> {
     let frame = key_frame(&access.frames)?;
     let label = words::what_it_does(access);
-    let line = frame.line.or(frame.function_line)?;
-    Some(Site { file: frame.file.as_deref()?, line, column: frame.line.and(frame.column), label })
+    let (line, exact) = (frame.line.or(frame.function_line)?, frame.line.is_some());
+    Some(Site { file: frame.file.as_deref()?, line, exact, column: frame.line.and(frame.column), label })
 }
 
 /// The part of a file around its places; `None` if a place is not in the text.
