@@ -115,18 +115,16 @@ fn grow(history: &History, clock: u64) {
     // What a handler notes meanwhile would be lost.
     let _quiet = sys::Quiet::new();
     let (slot, records) = history.extent();
-    let wanted = wanted_records(slot);
-    let room = History::room(wanted);
-    if wanted <= records {
-        return;
-    }
-    if GROWN.fetch_add(room, Ordering::Relaxed) + room > MOST_GROWN {
+    let mut wanted = wanted_records(slot);
+    while wanted > records {
+        let room = History::room(wanted);
+        let fits = GROWN.fetch_add(room, Ordering::Relaxed) + room <= MOST_GROWN;
+        if fits && let Ok(memory) = sys::map_anonymous(room) {
+            // SAFETY: fresh memory, which is never given back.
+            return unsafe { history.grow(clock, (memory, wanted)) };
+        }
         GROWN.fetch_sub(room, Ordering::Relaxed);
-        return;
-    }
-    if let Ok(memory) = sys::map_anonymous(room) {
-        // SAFETY: fresh memory, which is never given back.
-        unsafe { history.grow(clock, (memory, wanted)) };
+        wanted >>= 2;
     }
 }
 
