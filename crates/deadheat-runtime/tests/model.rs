@@ -116,6 +116,8 @@ mod pool {
     pub(crate) unsafe fn give(_: *mut u8, _: usize) {}
 }
 
+mod blocks;
+
 mod growing;
 
 mod spans;
@@ -131,12 +133,11 @@ use loom::cell::UnsafeCell;
 use loom::sync::atomic::{AtomicU64, Ordering};
 use loom::thread;
 
+use blocks::Block;
 use clock::Clock;
-use crowd::Came;
 use growing::{Cell, Knows, at};
 use lock::Lock;
 use park::Park;
-use set::Not;
 use spans::Span;
 use stripe::{Shown, Stripe};
 use word::{ATOMIC, WRITE};
@@ -526,76 +527,6 @@ fn of_two_ranges_one_sees_the_other_while_their_span_goes() {
     }
 }
 
-/// A block of some words, which a larger one may take the place of.
-struct Block {
-    first: [AtomicU64; 3],
-    second: [AtomicU64; 7],
-    replacing: AtomicU64,
-    replaced: AtomicU64,
-}
-
-impl Block {
-    fn holding(words: [u64; 3]) -> Block {
-        Block {
-            first: words.map(AtomicU64::new),
-            second: std::array::from_fn(|_| AtomicU64::new(0)),
-            replacing: AtomicU64::new(0),
-            replaced: AtomicU64::new(0),
-        }
-    }
-
-    fn set(&self) -> &[AtomicU64] {
-        if self.replaced.load(Ordering::SeqCst) == 0 { &self.first } else { &self.second }
-    }
-
-    /// As in the detector: the words that race with `mine`, which is in the block afterwards.
-    fn enter(&self, mine: u64, seen: &Knows) -> Vec<u64> {
-        let mut races = Vec::new();
-        let mut came = Came::No;
-        if mine & (WRITE | ATOMIC) == 0 {
-            came = crowd::renew_in_short(seen, self.set(), mine);
-        }
-        if came == Came::No {
-            came = crowd::enter(seen, self.set(), mine);
-        }
-        match came {
-            Came::There(_) | Came::Yes(_) => return races,
-            Came::Met(_) => {}
-            Came::No => {
-                while let Err(not) = set::publish(self.set(), mine, seen) {
-                    if not == Not::Full {
-                        self.replace();
-                    }
-                    self.wait();
-                }
-            }
-        }
-        while set::look(self.set(), mine, seen, |word| races.push(word)).is_err() {
-            self.wait();
-        }
-        races
-    }
-
-    fn wait(&self) {
-        while self.replaced.load(Ordering::SeqCst) == 0 {
-            thread::yield_now();
-        }
-    }
-
-    /// Puts the larger one in its place, unless another thread is about to.
-    fn replace(&self) {
-        if self.replacing.swap(1, Ordering::SeqCst) != 0 {
-            return;
-        }
-        let mut kept = Vec::new();
-        set::seal(&self.first, |word| kept.push(word));
-        for (place, word) in self.second.iter().zip(kept) {
-            place.store(word, Ordering::Relaxed);
-        }
-        self.replaced.store(1, Ordering::SeqCst);
-    }
-}
-
 /// Of two accesses to a block at once one sees the other, and both are there, also while a third thread puts a larger one in its place.
 #[test]
 fn of_two_accesses_to_a_block_one_sees_the_other() {
@@ -631,6 +562,29 @@ fn of_two_accesses_to_a_block_one_sees_the_other() {
                 }
             });
         }
+    }
+}
+
+/// A block is given back by who wrote all bytes last: an access at the same time sees the write or is seen, and both are there afterwards.
+#[test]
+fn of_a_write_that_gives_its_block_back_and_an_access_one_sees_the_other() {
+    let all = 0xff;
+    for other in [at(2, 2, WRITE, 0x0f), at(2, 2, 0, all), at(2, 2, ATOMIC | WRITE, all)] {
+        explore(Some(3), move || {
+            let one = at(1, 2, WRITE, all);
+            let block = Arc::new(Block::holding([at(1, 1, WRITE, all), at(2, 1, 0, all), word::VOID]));
+            let theirs = Arc::clone(&block);
+            let thread = thread::spawn(move || theirs.enter(other, &Knows([1, 2])));
+            let knows = Knows([2, 1]);
+            let mut races = block.enter(one, &knows);
+            block.narrow(one, &knows);
+            races.extend(thread.join().expect("the thread ends"));
+            assert!(!races.is_empty(), "missed");
+            for mine in [one, other] {
+                let mut words = block.set().iter().map(|place| place.load(Ordering::SeqCst));
+                assert!(words.any(|word| word::stands_for(word, mine)), "{mine:x} is lost");
+            }
+        });
     }
 }
 

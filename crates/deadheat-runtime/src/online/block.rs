@@ -131,7 +131,7 @@ impl Blocks {
     }
 
     /// The link to a block that holds these words, and has room for some more.
-    fn holding(&mut self, words: &[u64]) -> u64 {
+    pub(super) fn holding(&mut self, words: &[u64]) -> u64 {
         const MORE: usize = 2;
         let class = (0..CLASSES as u32).find(|&class| room(class) >= words.len() + MORE);
         let block = self.take(class.unwrap_or(CLASSES as u32 - 1));

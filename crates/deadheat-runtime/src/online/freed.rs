@@ -12,6 +12,7 @@ use deadheat_core::access::{Access, Mode, Via};
 use deadheat_core::event::BlockKind;
 
 use super::eye::Eye;
+use super::narrow::narrow;
 use super::pair::{self, Entered};
 use super::report::Mine;
 use super::set::Seen;
@@ -48,6 +49,7 @@ pub(super) unsafe fn died(thread: *mut Thread, pc: usize, what: (u64, u64, Block
             // Its memory may never be that of a block again.
             let owner = ((*thread).id, (*thread).holds == 0);
             super::forget_within(thread, owner, (address, address.saturating_add(size)));
+            narrow_within(thread, address as usize, size as usize);
         }
         // The next file with a descriptor's number may be opened unseen.
         if !matches!(kind, BlockKind::Mapping | BlockKind::Descriptor) {
@@ -60,6 +62,38 @@ pub(super) unsafe fn died(thread: *mut Thread, pc: usize, what: (u64, u64, Block
         compiler_fence(Ordering::SeqCst);
         (*thread).busy = outer;
         super::ordering(thread, Eye::end_moment);
+    }
+}
+
+/// The cells of a block that has ended need no more than the write by which it did.
+///
+/// # Safety
+/// `thread` is the calling thread's; the write was judged just now.
+unsafe fn narrow_within(thread: *mut Thread, address: usize, size: usize) {
+    // SAFETY: the caller's promise: the calling thread's own state.
+    unsafe {
+        let unseen = (*thread).ignore_writes != 0 || (*thread).eye.is_out() || !looking();
+        if unseen || (*thread).internal | (*thread).busy != 0 {
+            return;
+        }
+        (*thread).busy = JUDGING;
+        compiler_fence(Ordering::SeqCst);
+        let mine = (*thread).eye.moment() | WRITE | BYTES;
+        let past = quick::past_of(thread);
+        let part = |start: usize, size: usize| {
+            let first = start.next_multiple_of(GRANULE);
+            let count = (start + size).saturating_sub(first) / GRANULE;
+            for cell in shadow::cells(first, count) {
+                narrow(cell, mine, &past, &mut (*thread).eye.blocks);
+            }
+        };
+        if size >= shadow::LARGE {
+            shadow::touched(address, size, part);
+        } else {
+            part(address, size);
+        }
+        compiler_fence(Ordering::SeqCst);
+        (*thread).busy = 0;
     }
 }
 

@@ -26,6 +26,7 @@ mod history;
 mod life;
 pub(crate) mod list;
 mod memory;
+mod narrow;
 mod nesting;
 mod object;
 mod order;

@@ -142,6 +142,22 @@ pub(crate) fn seal(set: &[AtomicU64], mut keep: impl FnMut(u64)) {
     }
 }
 
+/// As [`seal`], of a set that has `mine`, the calling thread's write of all bytes: hands on that, and what [is not before it](stays).
+pub(crate) fn seal_behind(set: &[AtomicU64], mine: u64, seen: &impl Seen, mut keep: impl FnMut(u64)) {
+    keep(mine);
+    seal(set, |word| {
+        if stays(word, mine, seen) {
+            keep(word);
+        }
+    });
+}
+
+/// Whether a word of a set is to be remembered beside the calling thread's write of all bytes: one that did not happen before it.
+#[inline(always)]
+pub(crate) fn stays(word: u64, mine: u64, seen: &impl Seen) -> bool {
+    word > VOID && slot(word) != slot(mine) && !seen.ordered(word)
+}
+
 /// Whether the set holds an atomic access to one of the bytes of `mine`.
 pub(crate) fn has_atomic(set: &[AtomicU64], mine: u64) -> bool {
     set.iter().any(|place| is_atomic_at(place.load(Ordering::Relaxed), mine))
