@@ -45,10 +45,13 @@ pub(super) unsafe fn died(thread: *mut Thread, pc: usize, what: (u64, u64, Block
         } else {
             judge(thread, &access, pc as u64);
         }
-        if kind == BlockKind::Heap && size > LARGEST_WAITING as u64 {
-            // Its memory may never be that of a block again.
+        // Its memory may never be that of a block again.
+        let large = kind == BlockKind::Heap && size > LARGEST_WAITING as u64;
+        if large || kind == BlockKind::Mapping {
             let owner = ((*thread).id, (*thread).holds == 0);
             super::forget_within(thread, owner, (address, address.saturating_add(size)));
+        }
+        if large {
             narrow_within(thread, address as usize, size as usize);
         }
         // The next file with a descriptor's number may be opened unseen.
