@@ -367,6 +367,10 @@ pub(crate) unsafe fn tell_anew(thread: *mut Thread, pc: usize, op: &Op) {
         if (*thread).busy != 0 || online::beside_recording() {
             return;
         }
+        let top = (*thread).top;
+        if top.offset_from((*thread).frames) as usize > MOST_TOLD {
+            return tell_from(thread, pc as u64, (1..=MOST_TOLD).map(|at| (*top.sub(at)).call), op);
+        }
         let _busy = Busy::new(thread);
         let low = (*thread).low;
         (*thread).low = (*thread).frames;
@@ -376,6 +380,31 @@ pub(crate) unsafe fn tell_anew(thread: *mut Thread, pc: usize, op: &Op) {
         (*thread).clean = core::ptr::null_mut();
     }
 }
+
+/// As [`tell_anew`], of an event for whose calls nobody asks: it has those of the one before.
+///
+/// # Safety
+/// As there.
+pub(crate) unsafe fn tell_bare(thread: *mut Thread, pc: usize, op: &Op) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let Some((kind, address, extra)) = Kind::pack(op) else { return };
+        if (*thread).busy != 0 || online::beside_recording() {
+            return;
+        }
+        let _busy = Busy::new(thread);
+        let (low, top) = ((*thread).low, (*thread).top);
+        ((*thread).low, (*thread).top) = ((*thread).told, (*thread).told);
+        let extra = kind.has_extra().then_some(extra);
+        append(thread, Key::new(pc as u64, kind), address, extra, kind.stamped().then(next_stamp));
+        ((*thread).low, (*thread).top) = (low, top);
+        (*thread).clean = core::ptr::null_mut();
+    }
+}
+
+/// So many calls of an event are told at the most while races are looked for, the innermost: a report shows no more, and where fibers are switched unseen, calls
+/// are left that nobody saw the end of.
+const MOST_TOLD: usize = 256;
 
 /// As [`tell_anew`], of an event that had other calls above it: `calls`, the innermost first.
 ///
@@ -400,7 +429,7 @@ pub(crate) unsafe fn tell_from(
         (*thread).top = (*thread).frames;
         tell_stack(thread);
         let room = (*thread).frames_end.offset_from(top) as usize;
-        let depth = calls.clone().count().min(room);
+        let depth = calls.clone().take(MOST_TOLD).count().min(room);
         for (at, call) in (0..depth).rev().zip(calls) {
             top.add(at).write(Frame { call, stack: 0 });
         }

@@ -391,7 +391,11 @@ pub(crate) unsafe fn event(thread: *mut Thread, pc: usize, op: &Op) {
             become_current(thread);
         }
         if let Op::Fork { .. } | Op::Join { .. } | Op::Begin | Op::End = op {
-            log::tell_anew(thread, pc, op);
+            if let Op::Begin | Op::End = op {
+                log::tell_bare(thread, pc, op);
+            } else {
+                log::tell_anew(thread, pc, op);
+            }
             (*thread).eye.relations = (*thread).eye.relations.wrapping_add(1);
         }
         // A handler that interrupts a change of clocks must not change them.

@@ -129,7 +129,7 @@ unsafe fn tell(thread: *mut Thread, pc: usize, lock: u64, mode: LockMode) {
         life(lock).fetch_or(TOLD, Ordering::Relaxed);
         log::tell_anew(thread, pc, &Op::Request { lock, mode });
         for &HeldLock { lock, mode } in held.iter().rev() {
-            log::tell_anew(thread, pc, &Op::Release { lock, mode });
+            log::tell_bare(thread, pc, &Op::Release { lock, mode });
         }
     }
 }
@@ -188,7 +188,7 @@ pub(super) unsafe fn before_fault(thread: *mut Thread, lock: u64) -> Option<Held
 pub(super) unsafe fn after_fault(thread: *mut Thread, pc: usize, held: Option<HeldLock>) {
     if let Some(HeldLock { lock, mode }) = held {
         // SAFETY: the caller's promise.
-        unsafe { log::tell_anew(thread, pc, &Op::Release { lock, mode }) };
+        unsafe { log::tell_bare(thread, pc, &Op::Release { lock, mode }) };
     }
 }
 
@@ -232,6 +232,6 @@ pub(super) unsafe fn forget(thread: *mut Thread, lock: u64) {
     if life.load(Ordering::Relaxed) & TOLD != 0 {
         life.fetch_add(1, Ordering::Relaxed);
         // SAFETY: the caller's promise.
-        unsafe { log::tell_anew(thread, 0, &Op::Forget { object: lock }) };
+        unsafe { log::tell_bare(thread, 0, &Op::Forget { object: lock }) };
     }
 }
