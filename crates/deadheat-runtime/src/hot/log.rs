@@ -15,6 +15,7 @@ use super::thread::{self, Busy, Frame, Thread};
 use crate::cold::{self, start};
 use crate::gate;
 use crate::online::{self, beside};
+use crate::sys;
 
 /// The one counter that orders all synchronisation events of the process.
 static STAMP: AtomicU64 = AtomicU64::new(1);
@@ -335,6 +336,18 @@ pub(crate) unsafe fn append(
     // SAFETY: the caller's promise.
     unsafe {
         tell_stack(stream);
+        append_bare(stream, key, address, extra, stamp);
+    }
+}
+
+/// As [`append`], with the calls that the trace has.
+///
+/// # Safety
+/// As there.
+#[inline]
+unsafe fn append_bare(stream: *mut Thread, key: Key, address: u64, extra: Option<u64>, stamp: Option<u64>) {
+    // SAFETY: the caller's promise.
+    unsafe {
         let state = &mut *stream;
         if state.at.is_null() {
             return;
@@ -369,6 +382,7 @@ pub(crate) unsafe fn tell_anew(thread: *mut Thread, pc: usize, op: &Op) {
         }
         let top = (*thread).top;
         if top.offset_from((*thread).frames) as usize > MOST_TOLD {
+            let _quiet = sys::Quiet::new();
             return tell_from(thread, pc as u64, (1..=MOST_TOLD).map(|at| (*top.sub(at)).call), op);
         }
         let _busy = Busy::new(thread);
@@ -393,12 +407,8 @@ pub(crate) unsafe fn tell_bare(thread: *mut Thread, pc: usize, op: &Op) {
             return;
         }
         let _busy = Busy::new(thread);
-        let (low, top) = ((*thread).low, (*thread).top);
-        ((*thread).low, (*thread).top) = ((*thread).told, (*thread).told);
         let extra = kind.has_extra().then_some(extra);
-        append(thread, Key::new(pc as u64, kind), address, extra, kind.stamped().then(next_stamp));
-        ((*thread).low, (*thread).top) = (low, top);
-        (*thread).clean = core::ptr::null_mut();
+        append_bare(thread, Key::new(pc as u64, kind), address, extra, kind.stamped().then(next_stamp));
     }
 }
 
