@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::model::{Access, Finding, Frame, Grade, Location, Race};
+use crate::model::{Access, Finding, Frame, Grade, Hex, Location, Race};
 
 /// The frame that an access is known by: the innermost one of the program's own, or the
 /// innermost of all if every one of them is in a library. An access inlined from a standard
@@ -244,9 +244,15 @@ fn with_the_whole(mut rows: Vec<Race>) -> Vec<Race> {
 fn may_be(sides: [&Access; 2], race: &Race) -> bool {
     let what = |access: &Access| (access.op, access.atomic, access.size);
     sides.iter().zip(&race.accesses).all(|(known, access)| {
-        let same = access.clock.is_some() || side_key(known, frame_place) == side_key(access, frame_place);
-        what(known) == what(access) && same
+        let same = key_frame(&known.frames).map(place) == key_frame(&access.frames).map(place);
+        what(known) == what(access) && (access.clock.is_some() || same)
     })
+}
+
+/// Where a frame is.
+fn place(frame: &Frame) -> (Option<&str>, Option<&str>, Option<u32>, Option<Hex>) {
+    let offset = if frame.line.is_none() { frame.offset } else { None };
+    (frame.function.as_deref(), frame.file.as_deref(), frame.line, offset)
 }
 
 /// Whether two places of memory are in one variable, or in blocks made at one place.
