@@ -244,7 +244,7 @@ unsafe fn detect_load<R>(
             return Some(outcome.result);
         }
     }
-    let writes = stripe.soon_quiet()?;
+    let writes = stripe.quiet().or_else(|| stripe.soon_quiet())?;
     let outcome = operation();
     let shown = stripe.shown(address as u64)?;
     let (mode, order) = (outcome.mode, outcome.order);

@@ -88,17 +88,15 @@ impl Stripe {
         (self.held.load(Ordering::Acquire) == 0).then_some(writes)
     }
 
-    /// As [`Self::quiet`], waiting a little for who holds the stripe and is mostly about to give it back: who only loads
-    /// and took it next would have it wait for the lines of its own.
+    /// As [`Self::quiet`], after a little while: who holds the stripe is mostly about to give it back, and who only loads would
+    /// wait longer for the stripe itself.
+    #[cold]
     #[inline(never)]
     pub(crate) fn soon_quiet(&self) -> Option<u64> {
         const LOOKS: u32 = 4;
         (0..LOOKS).find_map(|_| {
-            let quiet = self.quiet();
-            if quiet.is_none() {
-                step_back();
-            }
-            quiet
+            step_back();
+            self.quiet()
         })
     }
 
