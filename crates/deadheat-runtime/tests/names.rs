@@ -195,6 +195,41 @@ fn a_creator_that_comes_late_changes_nothing() {
 }
 
 #[test]
+fn a_thread_that_detached_itself_stays_detached_when_its_creator_comes() {
+    const NAME: usize = 0x7f00_0000;
+    for ends_first in [false, true] {
+        let mut names = Names::new();
+        names.comes(1);
+        names.begun(1, NAME);
+        assert_eq!(names.detached(NAME), None);
+        if ends_first {
+            assert!(names.ended(1, NAME), "nobody can join it");
+        }
+        assert!(!names.created(1, NAME, true), "its end was heard");
+        assert_eq!(names.next_leak(0), None);
+        if !ends_first {
+            assert!(names.ended(1, NAME), "nobody can join it");
+        }
+        assert_eq!(names.next_leak(0), None);
+    }
+}
+
+#[test]
+fn whoever_says_last_that_nobody_joins_an_ended_thread_is_told() {
+    const NAME: usize = 0x7f00_0000;
+    let mut names = Names::new();
+    names.comes(1);
+    names.begun(1, NAME);
+    assert!(!names.ended(1, NAME), "somebody may join it");
+    assert!(names.created(1, NAME, false));
+    names.comes(2);
+    names.begun(2, NAME);
+    names.ended(2, NAME);
+    assert!(!names.created(2, NAME, true));
+    assert_eq!(names.detached(NAME), Some(2));
+}
+
+#[test]
 fn the_table_is_a_map() {
     // Some of these begin their search at the same place, some at the last one.
     let keys: Vec<usize> = (0..400_000).map(|n| 0x7f00_0000_0000 + (n << 6)).collect();

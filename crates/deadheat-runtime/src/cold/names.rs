@@ -57,14 +57,20 @@ impl Names {
         self.remove(coming(id), id);
     }
 
-    /// It was created, and has this name unless it has ended since then; `joinable`: somebody has to join it. Gives whether nobody has to
-    /// and its last function has returned already.
+    /// It was created, and has this name unless it has ended since then; `joinable`: somebody has to join it, unless it was detached
+    /// since then. Gives whether that is the first to say that nobody has to, and its last function has returned already.
     pub(crate) fn created(&mut self, id: u32, name: Pthread, joinable: bool) -> bool {
         if self.find(coming(id)).is_some() {
             self.put(Entry { key: name, id, ..NONE });
         }
-        let entry = self.note(name, id, |entry| (entry.joinable, entry.detached) = (joinable, !joinable));
-        entry.is_some_and(|entry| entry.detached && entry.ended)
+        let mut newly = false;
+        let entry = self.note(name, id, |entry| {
+            // It may have been detached before, as by itself, and that was heard.
+            newly = !joinable && !entry.detached;
+            entry.detached |= !joinable;
+            entry.joinable = !entry.detached;
+        });
+        newly && entry.is_some_and(|entry| entry.ended)
     }
 
     /// The calling thread begins, and has this name.
