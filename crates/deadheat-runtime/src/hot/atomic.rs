@@ -110,6 +110,10 @@ impl Taken {
 /// A program's spin gives the processor away after so many turns: whom it waits for may need it.
 const SPINS_OF_PROGRAM: u32 = 256;
 
+/// Each time after twice as many as before, up to so many, until it finds something new: it may as well be a loop that works and looks whether it is to stop, and what it
+/// gives away on a busy machine is a slice of time.
+const MOST_SPINS_OF_PROGRAM: u32 = 64 * SPINS_OF_PROGRAM;
+
 /// What an operation turned out to do.
 struct Outcome<R> {
     result: R,
@@ -237,8 +241,10 @@ unsafe fn detect_load<R>(
         let outcome = operation();
         // Whoever writes counts that first.
         if stripe.writes() == spin.version {
-            spin.times = spin.times.wrapping_add(1);
-            if spin.times.is_multiple_of(SPINS_OF_PROGRAM) {
+            spin.times += 1;
+            if spin.times >= spin.patience {
+                spin.times = 0;
+                spin.patience = (2 * spin.patience).min(MOST_SPINS_OF_PROGRAM);
                 sys::yield_now();
             }
             return Some(outcome.result);
@@ -270,6 +276,7 @@ unsafe fn remember_load(thread: *mut Thread, (pc, address): (usize, usize), writ
         let spin = &mut (*thread).spin;
         (spin.key, spin.address, spin.version) = (pc as u64, address as u64, writes);
         spin.moment = (*thread).eye.mine;
+        (spin.times, spin.patience) = (0, SPINS_OF_PROGRAM);
     }
 }
 

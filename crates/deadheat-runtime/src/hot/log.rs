@@ -583,6 +583,7 @@ pub(crate) unsafe fn remember_load(stream: *mut Thread, key: Key, address: u64, 
             end: state.at,
             repeat: core::ptr::null_mut(),
             times: 0,
+            patience: 0,
             moment: 0,
         };
     }

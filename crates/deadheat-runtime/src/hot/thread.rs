@@ -150,6 +150,8 @@ pub(crate) struct Spin {
     /// Where the repeat record behind it begins, or null.
     pub(crate) repeat: *mut u8,
     pub(crate) times: u32,
+    /// While races are looked for: after how many turns the processor is given away.
+    pub(crate) patience: u32,
     /// While races are looked for: the moment of the load.
     pub(crate) moment: u64,
 }
