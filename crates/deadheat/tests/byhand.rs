@@ -94,6 +94,9 @@ fn every_way_out_tells() {
     assert!(handled.err.contains("#0 around_fork "), "{}", handled.err);
     let quick = run(&folder, "quick_exit", &[]);
     assert_eq!((quick.code, quick.err.matches(RACE).count()), (Some(66), 1), "{}", quick.err);
+    let handled = run(&folder, "at_quick_exit", &[]);
+    assert_eq!(handled.code, Some(66), "{}", handled.err);
+    assert!(handled.err.contains("#0 at_the_end "), "{}", handled.err);
     let aborted = run(&folder, "abort", &[]);
     assert_eq!((aborted.signal, aborted.err.matches(RACE).count()), (Some(6), 1), "{}", aborted.err);
 }

@@ -1,7 +1,7 @@
 //! The process ends in an orderly way.
 
 use core::ffi::c_void;
-use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, Ordering};
 
 use deadheat_core::options;
 use deadheat_core::wire::{flag, header};
@@ -62,6 +62,36 @@ unsafe extern "C" fn last(_: *mut c_void) {
         // SAFETY: within `exit` it goes on with what is left to do, and ends with this code.
         unsafe { c::exit(code) };
     }
+}
+
+/// With which code the program ends by a quick exit, as far as that was seen.
+static QUICK: AtomicI32 = AtomicI32::new(0);
+/// Whether [`behind_all`] is called then.
+static BEHIND_ALL: AtomicBool = AtomicBool::new(false);
+
+/// Has the races of a program told that was started by hand when the functions have run that it registers for a quick exit. Called once, before any of them is.
+pub(crate) fn tell_behind_quick_exits() {
+    // SAFETY: the function stays.
+    let failed = unsafe { c::__cxa_at_quick_exit(behind_all, core::ptr::null_mut()) };
+    BEHIND_ALL.store(failed == 0, Ordering::Relaxed);
+}
+
+/// The first function that was registered for a quick exit, and so the last that runs.
+unsafe extern "C" fn behind_all(_: *mut c_void) {
+    let wanted = QUICK.load(Ordering::Relaxed);
+    let code = leave(wanted);
+    if code != wanted {
+        sys::exit(code);
+    }
+}
+
+/// The program is about to end by a quick exit; gives the code to go on with.
+pub(crate) fn leave_quickly(code: i32) -> i32 {
+    if !BEHIND_ALL.load(Ordering::Relaxed) {
+        return leave(code);
+    }
+    QUICK.store(code, Ordering::Relaxed);
+    code
 }
 
 /// The process is about to end with `code`, or to become another program: tells its races, if it is to. Gives the code

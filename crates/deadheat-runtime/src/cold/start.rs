@@ -132,6 +132,7 @@ unsafe fn by_hand(count: c_int, arguments: *const *const c_char, environment: *c
         let state = detect(watch(None, count, arguments), false);
         if state != OFF {
             byhand::tell_before_signals();
+            exit::tell_behind_quick_exits();
         }
         state
     }

@@ -5,14 +5,14 @@
 use core::ffi::{c_char, c_int};
 
 use crate::cold::byhand::tell;
-use crate::cold::exit::leave;
+use crate::cold::exit::{leave, leave_quickly};
 
 macro_rules! ends {
-    ($($export:ident / $inner:ident $name:literal)*) => {$(
+    ($($export:ident / $inner:ident $name:literal $leave:ident)*) => {$(
         intercept! {
             fn $export / $inner(code: c_int) -> !; _pc {
                 type Real = unsafe extern "C" fn(c_int) -> !;
-                let code = leave(code);
+                let code = $leave(code);
                 // SAFETY: passed on.
                 unsafe { real!($name, Real)(code) }
             }
@@ -21,9 +21,9 @@ macro_rules! ends {
 }
 
 ends! {
-    dh_wrap__exit / _exit "_exit"
-    dh_wrap__Exit / exit_now "_Exit"
-    dh_wrap_quick_exit / quick_exit "quick_exit"
+    dh_wrap__exit / _exit "_exit" leave
+    dh_wrap__Exit / exit_now "_Exit" leave
+    dh_wrap_quick_exit / quick_exit "quick_exit" leave_quickly
 }
 
 intercept! {

@@ -30,6 +30,10 @@ unsafe extern "C" {
         data: *mut c_void,
         library: *mut c_void,
     ) -> c_int;
+    pub(crate) fn __cxa_at_quick_exit(
+        function: unsafe extern "C" fn(*mut c_void),
+        data: *mut c_void,
+    ) -> c_int;
     pub(crate) fn __register_atfork(
         before: Option<unsafe extern "C" fn()>,
         after: Option<unsafe extern "C" fn()>,

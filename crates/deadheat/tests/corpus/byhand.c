@@ -38,6 +38,8 @@ static void child_ended(int signal) {
 
 static void around_fork(void) { shared++; }
 
+static void at_the_end(void) { shared = 3; }
+
 __attribute__((destructor)) static void late(void) { printf("destructor\n"); }
 
 static int descriptors(void) {
@@ -81,6 +83,15 @@ int main(int count, char **arguments) {
         pthread_join(thread, 0);
         wait(&status);
         return status;
+    }
+    if (!strcmp(way, "at_quick_exit")) {
+        pthread_t thread;
+        at_quick_exit(at_the_end);
+        pthread_create(&thread, 0, store, 0);
+        /* What waits by no means that orders anything is the end itself. */
+        while (__atomic_load_n(&shared, __ATOMIC_RELAXED) == 0)
+            usleep(1000);
+        quick_exit(4);
     }
     signal(SIGCHLD, strcmp(way, "ignoring") ? child_ended : SIG_IGN);
     race();
