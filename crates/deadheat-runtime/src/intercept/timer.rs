@@ -15,6 +15,7 @@ use super::touch::system_writes;
 use crate::cold::start::recording;
 use crate::cold::states;
 use crate::hot::{log, thread};
+use crate::online;
 use crate::sys::allocator;
 
 const SIGNALS: u64 = 65;
@@ -135,7 +136,10 @@ intercept! {
         if recording() && thread::current().is_some() && let Some(known) = states::find(name(timer)) {
             match known.load(Ordering::Relaxed) {
                 number @ 0..SIGNALS => sending(pc, number as c_int, None),
-                call => signal(pc, Call::object(call as *const Call)),
+                call => {
+                    online::expect_others();
+                    signal(pc, Call::object(call as *const Call));
+                }
             }
         }
         // SAFETY: passed on.
@@ -167,6 +171,7 @@ intercept! {
             let Some((passed, call)) = ours else { return real!("mq_notify", Real)(file, wish) };
             // A call that was made before may have been in its place.
             log::event(pc, &Op::Forget { object: Call::object(call) });
+            online::expect_others();
             signal(pc, Call::object(call));
             let result = real!("mq_notify", Real)(file, &raw const passed);
             if result != 0 {

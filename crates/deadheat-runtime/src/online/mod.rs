@@ -63,7 +63,7 @@ pub(crate) use range::{is_known as is_known_range, publish as publish_range, ran
 pub(crate) use report::{heap_block, records as certain};
 pub(crate) use shadow::{CELLS, REGION_LOG2, REGIONS, freed_again, has_waited, waited};
 pub(crate) use slots::running;
-pub(crate) use state::{LOOKING, ON, beside_recording, looking, on, only, stop};
+pub(crate) use state::{LOOKING, ON, beside_recording, expect_others, looking, on, only, stop};
 pub(crate) use tree::Near;
 pub(crate) use word::{NO_NAME, WRITE_BIT};
 

@@ -11,6 +11,9 @@ static STATE: AtomicU8 = AtomicU8::new(0);
 /// Whether a recording is made, too.
 static BESIDE: AtomicBool = AtomicBool::new(false);
 
+/// Whether threads may come that nobody is seen creating.
+static EXPECTED: AtomicBool = AtomicBool::new(false);
+
 /// The hooks of plain accesses go to [`super::on_access`]; with a greater number they return at once.
 pub(crate) const LOOKING: u8 = 1;
 /// One thread runs, and knows all that the others did: whoever comes learns what it does now before coming.
@@ -51,8 +54,17 @@ fn set(state: u8) {
     }
 }
 
+/// A thread may come at any time that nobody is seen creating, as for a timer: accesses are looked at from now on, also while one thread runs alone.
+pub(crate) fn expect_others() {
+    EXPECTED.store(true, Ordering::SeqCst);
+    change(ALONE, LOOKING);
+}
+
 /// Goes from one state to another, unless it was given up meanwhile.
 pub(super) fn change(from: u8, to: u8) {
+    if to == ALONE && EXPECTED.load(Ordering::SeqCst) {
+        return;
+    }
     if STATE.compare_exchange(from, to, Ordering::SeqCst, Ordering::SeqCst).is_ok() {
         set(to);
     }
