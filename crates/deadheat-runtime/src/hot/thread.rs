@@ -132,8 +132,8 @@ impl Thread {
     /// Whether a hook of the thread, or the runtime itself, is running.
     #[inline(always)]
     pub(crate) fn is_in_hook(&self) -> bool {
-        // SAFETY: both are plain numbers, beside each other at the beginning of the structure.
-        unsafe { (&raw const *self).cast::<u64>().read() != 0 }
+        // SAFETY: plain numbers. They are not to be read as one: what was stored in half of it just now would have to be in the cache before.
+        unsafe { (&raw const self.busy).read_volatile() | (&raw const self.internal).read_volatile() != 0 }
     }
 }
 

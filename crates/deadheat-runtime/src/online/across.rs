@@ -110,8 +110,10 @@ unsafe fn enter<const KIND: u16>(thread: *mut Thread, cell: &Cell, mine: u64) ->
     let writes = const { Kind(KIND).plain_writes() };
     if word::is_special(words[0]) {
         if !word::is_common(words[0]) {
-            // A seal links to nowhere, which is fetched in vain.
-            sys::machine::prefetch_to_write(word::linked(words[0]));
+            if !word::is_apart(words[0]) {
+                // A seal links to nowhere, which is fetched in vain.
+                sys::machine::prefetch_to_write(word::linked(words[0]));
+            }
             return Entered::No;
         }
         // SAFETY: the caller's promise: the calling thread's own state.

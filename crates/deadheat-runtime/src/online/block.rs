@@ -11,10 +11,13 @@ use core::cell::UnsafeCell;
 use core::ptr::null_mut;
 use core::sync::atomic::AtomicU32;
 
+use super::chain::{append, cut, first_of};
 use super::common::{self, Memo, Row, Table};
 use super::fewest::fewest;
 use super::list::List;
 use super::pair::Entered;
+use super::part;
+use super::places::Near;
 use super::pool;
 use super::set::{self, Not};
 use super::slots;
@@ -26,6 +29,10 @@ use crate::sys::primitive::{AtomicU64, Ordering, pause, yield_now};
 
 /// Sizes of blocks: 64 bytes shifted by up to this; the last has room for every slot twice.
 const CLASSES: usize = 15;
+/// The class of the blocks of the smallest size whose words are [apart](super::part).
+pub(super) const APART: u32 = CLASSES as u32;
+/// How many lists of free blocks there are.
+const LISTS: usize = CLASSES + 1;
 const SMALLEST: usize = 64;
 /// How much a thread takes from the pool at once.
 const CHUNK: usize = 1 << 16;
@@ -40,9 +47,10 @@ const SPARE: u32 = 256;
 #[repr(C)]
 pub(crate) struct Block {
     /// In a list: the next one.
-    next: *mut Block,
-    class: u32,
-    unused: u32,
+    pub(super) next: *mut Block,
+    pub(super) class: u32,
+    /// What [`super::part`] notes: how often a word took its thread's earlier one's place; of one whose words are apart, its number, as long as it is there.
+    pub(super) noted: AtomicU32,
 }
 
 impl Block {
@@ -60,7 +68,7 @@ impl Block {
 /// The blocks that a thread has at hand.
 #[repr(C)]
 pub(crate) struct Blocks {
-    free: [*mut Block; CLASSES],
+    free: [*mut Block; LISTS],
     /// How many of them came from retired ones, less those that were taken.
     spare: u32,
     retired: *mut Block,
@@ -78,6 +86,8 @@ pub(crate) struct Blocks {
     hints: u32,
     at: usize,
     end: usize,
+    /// Its places in sets whose words are [apart](super::apart).
+    pub(super) near: Near,
     /// What the thread knows of sets that cells have in common.
     pub(crate) memo: Memo,
 }
@@ -86,7 +96,7 @@ impl Blocks {
     /// None at hand.
     const fn new() -> Blocks {
         Blocks {
-            free: [null_mut(); CLASSES],
+            free: [null_mut(); LISTS],
             spare: 0,
             retired: null_mut(),
             retired_count: 0,
@@ -99,13 +109,14 @@ impl Blocks {
             hints: 0,
             at: 0,
             end: 0,
+            near: Near::new(),
             memo: Memo::new(),
         }
     }
 
     /// A block whose words are zero.
-    fn take(&mut self, class: u32) -> *mut Block {
-        let size = SMALLEST << class;
+    pub(super) fn take(&mut self, class: u32) -> *mut Block {
+        let size = size(class);
         let free = class as usize;
         let rest = if self.end - self.at < size { REST } else { 0 };
         if self.free[free].is_null() && HERITAGE.some.load(Ordering::Relaxed) & (1 << free | rest) != 0 {
@@ -130,13 +141,16 @@ impl Blocks {
         block
     }
 
-    /// The link to a block that holds these words, and has room for some more.
-    pub(super) fn holding(&mut self, words: &[u64]) -> u64 {
+    /// The link to a block that holds these words, and has room for some more. `noted`: what [`part`] remembers of it.
+    pub(super) fn holding(&mut self, words: &[u64], noted: u32) -> u64 {
         const MORE: usize = 2;
         let class = (0..CLASSES as u32).find(|&class| room(class) >= words.len() + MORE);
         let block = self.take(class.unwrap_or(CLASSES as u32 - 1));
         // SAFETY: it is nobody else's yet.
-        let places = unsafe { Block::set(block) };
+        let places = unsafe {
+            (*block).noted.store(noted, Ordering::Relaxed);
+            Block::set(block)
+        };
         places.iter().zip(words).for_each(|(place, &word)| place.store(word, Ordering::Relaxed));
         word::link(block as usize)
     }
@@ -149,6 +163,7 @@ impl Blocks {
         // SAFETY: the caller's promise; the new one is nobody else's yet.
         unsafe {
             let block = self.take(((*old).class + 1).min(CLASSES as u32 - 1));
+            (*block).noted.store(part::kept(old), Ordering::Relaxed);
             let mut places = Block::set(block).iter();
             set::seal(Block::set(old), |word| {
                 if let Some(place) = places.next() {
@@ -162,11 +177,11 @@ impl Blocks {
     /// Makes fresh blocks, some of a small class.
     fn carve(&mut self, class: u32) {
         const SOME: usize = 1024;
-        let size = SMALLEST << class;
+        let size = size(class);
         let mut put = |block: *mut Block| {
             let next = core::mem::replace(&mut self.free[class as usize], block);
             // SAFETY: fresh memory, which is ours.
-            unsafe { block.write(Block { next, class, unused: 0 }) };
+            unsafe { block.write(Block { next, class, noted: AtomicU32::new(0) }) };
         };
         if size >= CHUNK {
             return put(pool::map(size).cast());
@@ -251,6 +266,12 @@ impl Blocks {
         for_all(rest);
     }
 
+    /// Of the accesses that cells [showed](show), whether the last is one of each [few](part::EACH); not always that to the same of some cells in turn.
+    #[inline(always)]
+    pub(super) fn now_and_then(&self) -> bool {
+        self.hints.wrapping_mul(0x9e37_79b1) < u32::MAX / part::EACH
+    }
+
     /// A cell is full: whether it can be asked now what every thread knows. Where that helps to no room it is asked more seldom.
     fn may_ask(&mut self) -> bool {
         const SELDOM: u32 = 1 << 10;
@@ -301,28 +322,15 @@ impl Blocks {
             let block = other.at as *mut Block;
             other.at += SMALLEST;
             // SAFETY: nobody has had it yet.
-            unsafe { block.write(Block { next: self.free[0], class: 0, unused: 0 }) };
+            unsafe { block.write(Block { next: self.free[0], class: 0, noted: AtomicU32::new(0) }) };
             self.free[0] = block;
         }
     }
 }
 
-/// Takes the first block of a list, and gives its class, too.
-fn first_of(list: &mut *mut Block) -> Option<(*mut Block, usize)> {
-    let block = *list;
-    if block.is_null() {
-        return None;
-    }
-    // SAFETY: the list's blocks are the caller's.
-    unsafe {
-        *list = (*block).next;
-        Some((block, (*block).class as usize))
-    }
-}
-
 /// Gives free blocks to all.
 fn for_all(mut list: *mut Block) {
-    let mut ends = [(null_mut(), null_mut()); CLASSES];
+    let mut ends = [(null_mut(), null_mut()); LISTS];
     while let Some((block, class)) = first_of(&mut list) {
         let (first, last): &mut (*mut Block, *mut Block) = &mut ends[class];
         if first.is_null() {
@@ -343,42 +351,6 @@ fn for_all(mut list: *mut Block) {
     }
 }
 
-/// Takes the first blocks of a list, `count` at the most.
-fn cut(list: &mut *mut Block, count: usize) -> *mut Block {
-    let first = *list;
-    let mut last = first;
-    if first.is_null() {
-        return first;
-    }
-    // SAFETY: the list's blocks are the caller's.
-    unsafe {
-        for _ in 1..count {
-            if (*last).next.is_null() {
-                break;
-            }
-            last = (*last).next;
-        }
-        *list = core::mem::replace(&mut (*last).next, null_mut());
-    }
-    first
-}
-
-/// Puts the blocks of one list in front of another's.
-fn append(list: &mut *mut Block, first: *mut Block) {
-    let mut last = first;
-    if last.is_null() {
-        return;
-    }
-    // SAFETY: the lists' blocks are the callers'.
-    unsafe {
-        while !(*last).next.is_null() {
-            last = (*last).next;
-        }
-        (*last).next = *list;
-    }
-    *list = first;
-}
-
 /// What ended threads had at hand, and what others have too many of.
 struct Heritage {
     lock: Lock,
@@ -387,7 +359,7 @@ struct Heritage {
     some: AtomicU32,
 }
 
-const REST: u32 = 1 << CLASSES;
+const REST: u32 = 1 << LISTS;
 
 // SAFETY: `blocks` are touched under `lock` alone.
 unsafe impl Sync for Heritage {}
@@ -461,7 +433,7 @@ fn dissolve(cell: &[AtomicU64; 2], name: u64, blocks: &mut Blocks) {
         return;
     }
     if cell[0].compare_exchange(name, SEALED, Ordering::SeqCst, Ordering::Relaxed).is_ok() {
-        cell[0].store(blocks.holding(words), Ordering::SeqCst);
+        cell[0].store(blocks.holding(words, 0), Ordering::SeqCst);
     }
 }
 
@@ -470,7 +442,7 @@ pub(crate) fn forget_common() {
     COMMON.forget_all();
 }
 
-/// The set that a cell stands for at present: its own two words, or its block's; a common one becomes its own before. `None` if that has to
+/// The set that a cell stands for at present: its own two words, or its block's; a common one, or one whose words are apart, becomes its own before. `None` if that has to
 /// wait and the caller must not.
 ///
 /// # Safety
@@ -487,28 +459,51 @@ pub(crate) unsafe fn set_of<'a>(
         if !word::is_special(first) {
             return Some(cell);
         }
-        if word::is_common(first) {
-            if !patient {
-                return None;
-            }
-            dissolve(cell, first, blocks);
-            continue;
-        }
         let block = word::linked(first) as *mut Block;
-        if !block.is_null() {
+        if word::is_own_link(first) && !block.is_null() {
             // SAFETY: a link is to a whole block; who is busy keeps it from being used again.
             return Some(unsafe { Block::set(block) });
         }
-        // SAFETY: only the shadow's cells say that.
-        if first == word::WIDE && unsafe { span::leave(cell, spins) } {
-            continue;
-        }
-        if !patient {
+        // SAFETY: passed on.
+        if !unsafe { make_own(cell, first, blocks, (patient, &mut spins)) } {
             return None;
         }
-        spins += 1;
-        if spins < SPINS { pause() } else { yield_now() }
     }
+}
+
+/// Has a cell, whose first word is `first`, get words of its own, or waits for who sees to that; `false` if it has to wait and must not.
+///
+/// # Safety
+/// As [`set_of`].
+#[inline(never)]
+unsafe fn make_own(
+    cell: &[AtomicU64; 2],
+    first: u64,
+    blocks: &mut Blocks,
+    (patient, spins): (bool, &mut u32),
+) -> bool {
+    // SAFETY: only the shadow's cells say that.
+    if first == word::WIDE && unsafe { span::leave(cell, *spins) } {
+        return true;
+    }
+    if !patient {
+        return false;
+    }
+    if word::is_common(first) {
+        dissolve(cell, first, blocks);
+    } else if word::is_apart(first) {
+        // SAFETY: the caller's promise.
+        unsafe { part::unite(cell, first, blocks) };
+    } else {
+        wait(spins);
+    }
+    true
+}
+
+/// Waits for who sealed a cell.
+pub(super) fn wait(spins: &mut u32) {
+    *spins += 1;
+    if *spins < SPINS { pause() } else { yield_now() }
 }
 
 /// How many words are put in order; more are left as they are.
@@ -526,9 +521,14 @@ fn put_in_order(words: &mut [u64], seen: &impl set::Seen) -> usize {
     fewest(&mut words[..count])
 }
 
+/// How many bytes a block of a class has.
+const fn size(class: u32) -> usize {
+    if class == APART { SMALLEST } else { SMALLEST << class }
+}
+
 /// How many words a block of a class has room for.
 const fn room(class: u32) -> usize {
-    (SMALLEST << class) / size_of::<u64>() - size_of::<Block>() / size_of::<u64>()
+    size(class) / size_of::<u64>() - size_of::<Block>() / size_of::<u64>()
 }
 
 /// Gives the cell room for another word, unless somebody else is about to: what is there is put in order before. Where that is enough a cell without
@@ -542,7 +542,7 @@ unsafe fn grow(cell: &[AtomicU64; 2], seen: &impl set::Seen, blocks: &mut Blocks
     let first = cell[0].load(Ordering::Acquire);
     let old = word::linked(first) as *mut Block;
     let linked = word::is_special(first);
-    if linked && (old.is_null() || word::is_common(first))
+    if linked && (old.is_null() || word::is_common(first) || word::is_apart(first))
         || cell[0].compare_exchange(first, SEALED, Ordering::SeqCst, Ordering::Relaxed).is_err()
     {
         return;
@@ -562,7 +562,7 @@ unsafe fn grow(cell: &[AtomicU64; 2], seen: &impl set::Seen, blocks: &mut Blocks
                 cell[1].store(0, Ordering::Release);
                 cell[0].store(if count == 0 { 0 } else { words[0] }, Ordering::SeqCst);
             } else {
-                cell[0].store(blocks.holding(&words[..count]), Ordering::SeqCst);
+                cell[0].store(blocks.holding(&words[..count], 0), Ordering::SeqCst);
             }
             return;
         }
@@ -571,7 +571,7 @@ unsafe fn grow(cell: &[AtomicU64; 2], seen: &impl set::Seen, blocks: &mut Blocks
         } else {
             set::seal(Block::set(old), keep);
             let count = put_in_order(&mut words[..count], seen);
-            cell[0].store(blocks.holding(&words[..count]), Ordering::SeqCst);
+            cell[0].store(blocks.holding(&words[..count], part::kept(old)), Ordering::SeqCst);
         }
         blocks.retire(old);
     }
@@ -592,6 +592,15 @@ pub(crate) unsafe fn access(
 ) -> bool {
     let mut published = false;
     loop {
+        if patient {
+            // SAFETY: the caller's promise.
+            match unsafe { part::come(cell, (mine, published), seen, blocks) } {
+                Entered::There => return published,
+                Entered::Yes => return true,
+                Entered::No => {}
+                Entered::Met => published = true,
+            }
+        }
         // SAFETY: the caller's promise.
         let Some(set) = (unsafe { set_of(cell, blocks, patient) }) else { return published };
         match set::publish(set, mine, seen) {
@@ -607,7 +616,11 @@ pub(crate) unsafe fn access(
                     return true;
                 }
                 // SAFETY: the caller's promise.
-                unsafe { grow(cell, seen, blocks) };
+                unsafe {
+                    if set.len() < part::MANY || !part::part(cell, mine, blocks) {
+                        grow(cell, seen, blocks);
+                    }
+                }
                 continue;
             }
             Err(Not::Full) => return published,
@@ -639,54 +652,4 @@ pub(crate) fn show(cell: &[AtomicU64; 2], word: u64, blocks: &mut Blocks) {
     if word::same_slot(before, word) || blocks.hints.is_multiple_of(SELDOM) {
         cell[1].store(word, Ordering::Relaxed);
     }
-}
-
-/// Takes a block away from its cell, which may be in use.
-///
-/// # Safety
-/// The calling thread is marked busy; `blocks` are its own.
-pub(crate) unsafe fn unlink(cell: &[AtomicU64; 2], blocks: &mut Blocks) {
-    let first = cell[0].load(Ordering::Relaxed);
-    let block = word::linked(first) as *mut Block;
-    if word::is_link(first)
-        && !block.is_null()
-        && cell[0].compare_exchange(first, 0, Ordering::SeqCst, Ordering::Relaxed).is_ok()
-    {
-        // SAFETY: its link is gone, and we took it away.
-        unsafe { blocks.retire(block) };
-    }
-}
-
-/// Makes a cell as if nothing had happened to its bytes.
-///
-/// # Safety
-/// The bytes have a new life: no thread accesses them in order. `blocks` are the calling thread's.
-#[inline]
-pub(crate) unsafe fn clear(cell: &[AtomicU64; 2], blocks: &mut Blocks) {
-    let mut first = cell[0].load(Ordering::Relaxed);
-    if first == 0 && cell[1].load(Ordering::Relaxed) == 0 {
-        return;
-    }
-    if first == word::WIDE {
-        // SAFETY: only the shadow's cells say that.
-        unsafe { span::leave(cell, 0) };
-        first = cell[0].load(Ordering::Relaxed);
-    }
-    if word::is_special(first) {
-        let block = word::linked(first) as *mut Block;
-        if block.is_null()
-            || cell[0].compare_exchange(first, SEALED, Ordering::SeqCst, Ordering::Relaxed).is_err()
-        {
-            return;
-        }
-        cell[1].store(0, Ordering::Relaxed);
-        cell[0].store(0, Ordering::Release);
-        if !word::is_common(first) {
-            // SAFETY: its link is gone.
-            unsafe { blocks.retire(block) };
-        }
-        return;
-    }
-    cell[0].store(0, Ordering::Relaxed);
-    cell[1].store(0, Ordering::Relaxed);
 }

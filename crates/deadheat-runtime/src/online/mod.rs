@@ -12,9 +12,12 @@
 //! set while the calling thread may look at a block.
 
 mod across;
+mod apart;
 mod atomic;
 pub(crate) mod beside;
 mod block;
+mod chain;
+mod child;
 mod clock;
 mod common;
 mod crowd;
@@ -31,6 +34,8 @@ mod nesting;
 mod object;
 mod order;
 mod pair;
+mod part;
+mod places;
 pub(crate) mod pool;
 mod quick;
 mod range;
@@ -53,6 +58,7 @@ use deadheat_core::event::{BlockKind, Fault, LockMode, Op, SyncKind};
 
 pub(crate) use across::on_odd_access;
 pub(crate) use atomic::{Operation, atomic, load, soon};
+pub(crate) use child::{in_child, lock_for_fork, unlock_after_fork};
 pub(crate) use eye::Eye;
 pub(crate) use fill::{confined, is_confined};
 pub(crate) use history::Kept;
@@ -275,6 +281,16 @@ unsafe fn enter(
             let blocks = &mut (*thread).eye.blocks;
             entered = block::enter_common(cell, mine, &quick::past_of(thread), blocks, false);
         }
+        if entered >= Entered::No && patient && linked {
+            let again = entered == Entered::Met;
+            let came = part::come(cell, (mine, again), &quick::past_of(thread), &mut (*thread).eye.blocks);
+            if again {
+                note();
+            }
+            if came != Entered::No {
+                entered = came;
+            }
+        }
         if entered == Entered::No && !linked {
             entered = pair::replace(&quick::past_of(thread), cell, mine);
         }
@@ -299,7 +315,8 @@ unsafe fn enter(
                     let mine = Mine { access: &access, pc, word: mine, granule: granule as u64 };
                     look_at(thread, cell, mine, patient);
                 }
-                return block::hint(cell, word, &mut (*thread).eye.blocks);
+                let noted = patient && came != Came::There(word);
+                return part::came((set, cell), (mine, word), noted, &mut (*thread).eye.blocks);
             }
         }
         note();
@@ -331,7 +348,10 @@ unsafe fn judge_in(thread: *mut Thread, cell: &Cell, mine: Mine<'_>, patient: bo
 unsafe fn look_at(thread: *mut Thread, cell: &Cell, mine: Mine<'_>, patient: bool) {
     // SAFETY: the caller's promise: the calling thread's own state, and it is busy.
     unsafe {
-        let past = quick::past_of(thread);
+        let (past, blocks) = (quick::past_of(thread), &mut (*thread).eye.blocks);
+        if patient && part::come(cell, (mine.word, true), &past, blocks) <= Entered::Yes {
+            return;
+        }
         while let Some(set) = block::set_of(cell, &mut (*thread).eye.blocks, patient) {
             if set::look(set, mine.word, &past, |other| report::found(thread, mine, other)).is_ok() {
                 break;
@@ -651,39 +671,5 @@ unsafe fn forget(thread: *mut Thread, owner: (u32, bool), address: u64) {
         }
         compiler_fence(Ordering::SeqCst);
         (*thread).busy = outer;
-    }
-}
-
-/// Takes the detector's locks before a fork.
-pub(crate) fn lock_for_fork() {
-    report::lock_for_fork();
-    slots::lock_for_fork();
-    block::lock_for_fork();
-    pool::lock_for_fork();
-}
-
-/// Gives them back.
-pub(crate) fn unlock_after_fork() {
-    pool::unlock_after_fork();
-    block::unlock_after_fork();
-    slots::unlock_after_fork();
-    report::unlock_after_fork();
-}
-
-/// In a forked child, whose trace's file is open: nothing has happened yet, and no other thread is there.
-///
-/// # Safety
-/// `thread` is the calling thread's.
-pub(crate) unsafe fn in_child(thread: *mut Thread) {
-    if on() {
-        // SAFETY: the caller's promise.
-        unsafe {
-            shadow::forget_all();
-            memory::in_child();
-            slots::alone((*thread).eye.slot);
-            report::begin();
-            nesting::forget_all();
-            (*thread).eye.in_child();
-        }
     }
 }

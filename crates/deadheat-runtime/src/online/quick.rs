@@ -14,6 +14,7 @@ use super::crowd::{self, Came};
 use super::eye::Eye;
 use super::history::Kept;
 use super::pair::{self, Entered};
+use super::part;
 use super::range;
 use super::set::Seen;
 use super::shadow::{self, Cell, LAST_GRANULE, REGION_LOG2, REGIONS};
@@ -58,6 +59,8 @@ pub(crate) unsafe extern "C" fn on_access<const KIND: u16>(
             if word::is_special(first) {
                 return if const { Kind(KIND).plain_writes() } || !word::is_link(first) {
                     on_access_in_crowd::<KIND>(address, pc, mine, cell)
+                } else if word::is_apart(first) {
+                    on_read_in_parts::<KIND>(address, pc, mine, cell)
                 } else {
                     on_read_in_crowd::<KIND>(address, pc, mine, cell)
                 };
@@ -289,7 +292,11 @@ unsafe extern "C" fn on_read_in_crowd<const KIND: u16>(
 pub(super) unsafe fn in_crowd<const WRITES: bool>(thread: *mut Thread, cell: &Cell, mine: u64) -> Entered {
     let first = cell[0].load(Ordering::Acquire);
     let block = word::linked(first);
-    if !word::is_link(first) || block == 0 {
+    if !word::is_own_link(first) || block == 0 {
+        if !WRITES && word::is_apart(first) {
+            // SAFETY: the caller's promise.
+            return unsafe { in_parts(thread, cell, mine) };
+        }
         return Entered::No;
     }
     // It is mostly going to be changed: its line is not to come twice.
@@ -311,7 +318,50 @@ pub(super) unsafe fn in_crowd<const WRITES: bool>(thread: *mut Thread, cell: &Ce
         if cell[0].load(Ordering::Acquire) == first {
             block::show(cell, word, &mut (*thread).eye.blocks);
         }
+        if entered == Entered::Yes {
+            part::count(set, cell, mine, &mut (*thread).eye.blocks);
+        }
         entered
+    }
+}
+
+/// As [`in_crowd`] of a read, of a cell whose threads' words were seen to be [apart](super::apart).
+#[inline(always)]
+unsafe fn in_parts(thread: *mut Thread, cell: &Cell, mine: u64) -> Entered {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let blocks = &mut (*thread).eye.blocks;
+        let entered = part::enter(cell, (mine, false), &past_of(thread), &mut blocks.near);
+        if entered == Entered::There {
+            // Its thread came back, and mostly does so again soon.
+            block::hint(cell, mine, blocks);
+        }
+        entered
+    }
+}
+
+/// As [`on_read_in_crowd`], of a cell whose threads' words are [apart](super::apart).
+#[inline(never)]
+unsafe extern "C" fn on_read_in_parts<const KIND: u16>(
+    address: usize,
+    pc: usize,
+    mine: u64,
+    cell: *const Cell,
+) {
+    // SAFETY: `on_access` found the calling thread's state and that it is in no other hook; the cells are mapped.
+    unsafe {
+        let thread = sys::machine::thread_word() as *mut Thread;
+        (*thread).busy = JUDGING;
+        compiler_fence(Ordering::SeqCst);
+        let entered = in_parts(thread, &*cell, mine);
+        compiler_fence(Ordering::SeqCst);
+        (*thread).busy = 0;
+        match entered {
+            Entered::There => {}
+            Entered::Yes => Eye::keep(thread, const { Kept::new(Kind(KIND)) }.at(address, pc)),
+            Entered::Met => on_new_access::<KIND>(address, pc, mine, cell, Entered::Met),
+            Entered::No => on_rest_in_crowd::<KIND>(address, pc, mine, cell),
+        }
     }
 }
 
@@ -377,6 +427,10 @@ unsafe fn is_in_set<const KIND: u16>(cell: &Cell, mine: u64, blocks: &mut Blocks
     let first = cell[0].load(Ordering::Relaxed);
     if word::is_common(first) {
         return blocks.memo.has(first, mine);
+    }
+    if word::is_apart(first) {
+        // SAFETY: the caller's promise.
+        return const { !Kind(KIND).plain_writes() } && unsafe { part::has(first, mine) };
     }
     // SAFETY: the caller's promise.
     let Some(set) = (unsafe { block::set_of(cell, blocks, false) }) else { return false };

@@ -162,7 +162,7 @@ fn blocks_soon(cells: &[Cell]) {
     const FEW: usize = 8;
     for cell in cells.iter().take(FEW) {
         let first = cell[0].load(Ordering::Relaxed);
-        if word::is_link(first) {
+        if word::is_own_link(first) {
             // A seal links to nowhere, which is fetched in vain.
             sys::machine::prefetch_to_write(word::linked(first));
         }

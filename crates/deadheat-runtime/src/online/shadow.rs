@@ -9,7 +9,7 @@ use deadheat_core::event::BlockKind;
 
 use super::block::{self, Blocks};
 use super::word::GRANULE;
-use super::{fill, memory, span};
+use super::{fill, memory, narrow, span};
 use crate::sys;
 use crate::sys::primitive::AtomicU64;
 
@@ -165,7 +165,7 @@ unsafe fn clear_cells(base: usize, from: usize, to: usize, blocks: &mut Blocks) 
                 at += span::CELLS * GRANULE;
                 continue;
             }
-            block::clear(&*cell, blocks);
+            narrow::clear(&*cell, blocks);
         }
         at += GRANULE;
     }
@@ -423,7 +423,7 @@ fn is_span(cell: &Cell) -> bool {
 #[inline(never)]
 unsafe fn unlinked(cell: &Cell, blocks: &mut Blocks) -> bool {
     // SAFETY: the caller's promise.
-    unsafe { block::clear(cell, blocks) };
+    unsafe { narrow::clear(cell, blocks) };
     cell[0].load(Ordering::Relaxed) == 0
 }
 
@@ -563,7 +563,7 @@ pub(super) unsafe fn give_back(blocks: &mut Blocks) {
             let base = CELLS[region].load(Ordering::Relaxed);
             for at in (start..start + size).step_by(GRANULE) {
                 // SAFETY: the region is mapped.
-                unsafe { block::unlink(&*(base.wrapping_add(at * SCALE) as *const Cell), blocks) };
+                unsafe { narrow::unlink(&*(base.wrapping_add(at * SCALE) as *const Cell), blocks) };
             }
         });
         forget(region);

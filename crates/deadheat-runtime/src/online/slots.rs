@@ -231,6 +231,11 @@ pub(crate) fn count() -> usize {
     unsafe { (*SLOTS.inner.get()).count as usize }
 }
 
+/// The largest slot that there is.
+pub(crate) fn highest() -> u32 {
+    locked(count) as u32
+}
+
 /// Calls `each` with every slot and the clock that its last or present moment has.
 pub(crate) fn each_present(mut each: impl FnMut(u32, u64)) {
     locked(|| {

@@ -107,7 +107,27 @@ pub(crate) const fn link(address: usize) -> u64 {
 
 /// The address of the block that a link names; 0 for a seal. Not for the [name](is_common) of a set.
 pub(crate) const fn linked(word: u64) -> usize {
-    ((word & LOW | word >> EARLIER_SHIFT << SLOT_SHIFT) << 6) as usize
+    ((word & LOW | (word & !APART) >> EARLIER_SHIFT << SLOT_SHIFT) << 6) as usize
+}
+
+/// In a link: what threads did is [apart](super::apart). No address has so many bits.
+const APART: u64 = 1 << 62;
+
+/// The link to a set whose words are [apart](super::apart), from that to its block.
+pub(crate) const fn apart(link: u64) -> u64 {
+    link | APART
+}
+
+/// Whether a word is a seal, or a link to a block whose words are a cell's own and not [apart](super::apart).
+#[inline(always)]
+pub(crate) const fn is_own_link(word: u64) -> bool {
+    word & (COMMON | APART) == SPECIAL
+}
+
+/// Whether a word is a link to a set whose words are [apart](super::apart).
+#[inline(always)]
+pub(crate) const fn is_apart(word: u64) -> bool {
+    word & (COMMON | APART) == SPECIAL | APART
 }
 
 /// In the first word of each cell of a [span](super::span): a seal, but for the bit.

@@ -1,0 +1,124 @@
+//! The places of threads in sets whose words are [apart](super::apart): by slot, and by the set's number.
+//!
+//! Invariant: a slot's places are written by its thread alone, but for those of a set that no cell names. They come as they are needed, and stay.
+
+use core::ptr::null_mut;
+use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+
+use super::apart::Place;
+use super::pool;
+use super::slots;
+use super::word::LAST_SLOT;
+use crate::sys;
+use crate::sys::primitive::AtomicU64;
+
+/// How many places lie together: 1 KiB.
+const TOGETHER: usize = 64;
+/// How many of the next such or directories a directory has.
+const EACH: usize = 128;
+/// How many sets can be apart at a time.
+const MOST: usize = TOGETHER * EACH * EACH;
+
+type Places = [Place; TOGETHER];
+type Directory<T> = [AtomicPtr<T>; EACH];
+type Slot = Directory<Directory<Places>>;
+
+static SLOTS: [AtomicPtr<Slot>; LAST_SLOT as usize + 1] =
+    [const { AtomicPtr::new(null_mut()) }; LAST_SLOT as usize + 1];
+
+/// How many numbers were given.
+static NUMBERS: AtomicU32 = AtomicU32::new(0);
+
+/// A number that no set had; 0 if there is none.
+pub(super) fn number() -> u32 {
+    if NUMBERS.load(Ordering::Relaxed) as usize >= MOST - 1 {
+        return 0;
+    }
+    let number = NUMBERS.fetch_add(1, Ordering::Relaxed) + 1;
+    if (number as usize) < MOST { number } else { 0 }
+}
+
+/// The places of a thread's slot that it was at last.
+#[repr(C)]
+pub(super) struct Near {
+    /// The slot, and which of its places they are.
+    key: u64,
+    places: *const Places,
+}
+
+impl Near {
+    /// None.
+    pub(super) const fn new() -> Near {
+        Near { key: 0, places: core::ptr::null() }
+    }
+
+    /// A slot's place in the set of a number.
+    #[inline(always)]
+    pub(super) fn place<'a>(&mut self, slot: u32, number: u32) -> &'a Place {
+        let key = (u64::from(slot) << u32::BITS) | (u64::from(number) / TOGETHER as u64);
+        if self.key != key {
+            let place = find(slot, number).unwrap_or_else(|| make(slot, number));
+            self.key = key;
+            self.places = core::ptr::from_ref(place).wrapping_sub(number as usize % TOGETHER).cast();
+        }
+        // SAFETY: what is there stays mapped.
+        unsafe { &(*self.places)[number as usize % TOGETHER] }
+    }
+}
+
+/// A slot's place in the set of a number, if it was asked for before.
+#[inline(always)]
+pub(super) fn find<'a>(slot: u32, number: u32) -> Option<&'a Place> {
+    let number = number as usize;
+    // SAFETY: what is there stays mapped.
+    unsafe {
+        let slot = SLOTS[slot as usize % SLOTS.len()].load(Ordering::Acquire).as_ref()?;
+        let directory = slot[number / (TOGETHER * EACH) % EACH].load(Ordering::Acquire).as_ref()?;
+        let places = directory[number / TOGETHER % EACH].load(Ordering::Acquire).as_ref()?;
+        Some(&places[number % TOGETHER])
+    }
+}
+
+/// A slot's place in the set of a number.
+#[cold]
+#[inline(never)]
+pub(super) fn make<'a>(slot: u32, number: u32) -> &'a Place {
+    // A handler of a signal that comes meanwhile might wait for the pool's lock.
+    let _quiet = sys::Quiet::new();
+    let number = number as usize;
+    // SAFETY: what is there stays mapped.
+    unsafe {
+        let slot = &*made(&SLOTS[slot as usize % SLOTS.len()]);
+        let directory = &*made(&slot[number / (TOGETHER * EACH) % EACH]);
+        let places = &*made(&directory[number / TOGETHER % EACH]);
+        &places[number % TOGETHER]
+    }
+}
+
+/// What a pointer is to, all zeros if it is not there yet.
+fn made<T>(pointer: &AtomicPtr<T>) -> *mut T {
+    let old = pointer.load(Ordering::Acquire);
+    if !old.is_null() {
+        return old;
+    }
+    let new = pool::take(size_of::<T>()).cast::<T>();
+    // SAFETY: the memory is ours; all of it may be zero.
+    unsafe { new.write_bytes(0, 1) };
+    match pointer.compare_exchange(null_mut(), new, Ordering::AcqRel, Ordering::Acquire) {
+        Ok(_) => new,
+        Err(other) => {
+            // SAFETY: nobody else knows it.
+            unsafe { pool::give(new.cast(), size_of::<T>()) };
+            other
+        }
+    }
+}
+
+/// Calls `each` with the places of all slots in the set of a number.
+pub(super) fn each(number: u32, mut each: impl FnMut(&AtomicU64)) {
+    for slot in 1..=slots::highest() {
+        if let Some(place) = find(slot, number) {
+            place.iter().for_each(&mut each);
+        }
+    }
+}
