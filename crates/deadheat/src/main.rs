@@ -19,17 +19,33 @@ mod traces;
 mod verify;
 
 use std::ffi::OsString;
+use std::panic::resume_unwind;
 use std::process::ExitCode;
+use std::thread::Builder;
 
 use clap::Parser;
 use clap::error::ErrorKind;
+use nix::sys::resource::{Resource, getrlimit};
 
 use args::Cli;
 use exit::{Context, Exit, Failure};
 use say::say;
 
 fn main() -> ExitCode {
+    // Who tells a program's races has the program's limits: its stack may be too small for us.
+    const ENOUGH: u64 = 1 << 20;
+    const STACK: usize = 8 << 20;
     let arguments: Vec<OsString> = std::env::args_os().collect();
+    if getrlimit(Resource::RLIMIT_STACK).is_ok_and(|(size, _)| size < ENOUGH) {
+        let given = arguments.clone();
+        if let Ok(thread) = Builder::new().stack_size(STACK).spawn(move || work(given)) {
+            return thread.join().unwrap_or_else(|panic| resume_unwind(panic));
+        }
+    }
+    work(arguments)
+}
+
+fn work(arguments: Vec<OsString>) -> ExitCode {
     let end = match cmd::cc::as_compiler(&arguments) {
         Some(call) => cmd::cc::run(call),
         None => parse_and_run(arguments),

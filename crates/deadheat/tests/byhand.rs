@@ -296,6 +296,15 @@ fn a_command_line_that_does_not_do_its_work_is_as_good_as_none() {
     assert!(told.err.contains(RACE) && !told.err.contains("cannot run"), "{}", told.err);
 }
 
+#[test]
+fn a_program_with_a_small_stack_has_its_races_told() {
+    let folder = built("small");
+    let mut shell = Command::new("sh");
+    clean(&mut shell);
+    let ended = ended(shell.args(["-c", "ulimit -s 64; exec ./program"]), &folder);
+    assert!(ended.code == Some(66) && ended.err.matches(RACE).count() == 1, "{}", ended.err);
+}
+
 /// Builds a program of `spec/programs` in a folder of the test's own.
 fn built_of_spec(name: &str) -> PathBuf {
     let folder = folder(SUITE, &name.replace('/', "-"));
