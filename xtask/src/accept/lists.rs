@@ -280,7 +280,7 @@ const ONLINE: &[Line] = &[
         name: "loom",
         says: "The shadow's sets, the clocks and the runtime's locks under a model checker: every interleaving of a few threads; the \
                sets beside a brute force that forgets nothing.",
-        run: "DEADHEAT_ACCEPT=full cargo test --release -p deadheat-runtime --test model --test shadow",
+        run: "DEADHEAT_ACCEPT=full cargo test --release -p deadheat-runtime --test model --test apart --test common --test shadow",
         prints: &["test result: ok"],
         keeps: &["     Running ", "test "],
         ..PLAIN

@@ -617,7 +617,7 @@ pub(crate) unsafe fn access(
                 }
                 // SAFETY: the caller's promise.
                 unsafe {
-                    if set.len() < part::MANY || !part::part(cell, mine, blocks) {
+                    if !part::make_room((set, cell), mine, blocks) {
                         grow(cell, seen, blocks);
                     }
                 }

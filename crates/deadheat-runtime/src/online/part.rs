@@ -26,7 +26,7 @@ const OFTEN: u32 = 16;
 /// The most that it is shifted by.
 const LATEST: u32 = 15;
 /// A set of so many words is put apart when there is no room.
-pub(super) const MANY: usize = 30;
+const MANY: usize = 30;
 
 // What a block notes: how often, of which kind, and how often it was united.
 const COUNT: u32 = (1 << 26) - 1;
@@ -71,8 +71,8 @@ pub(super) unsafe fn count(set: &[AtomicU64], cell: &[AtomicU64; 2], mine: u64, 
             return noted.store(before & !COUNT ^ ATOMICS, Ordering::Relaxed);
         }
         noted.store(before + 1, Ordering::Relaxed);
-        if (before & COUNT) + 1 >= OFTEN << (before >> UNITED_SHIFT).min(LATEST) {
-            begin_anew(noted);
+        if (before & COUNT) + 1 >= OFTEN << (before >> UNITED_SHIFT) {
+            noted.store(before & !COUNT, Ordering::Relaxed);
             part(cell, mine, blocks);
         }
     }
@@ -96,11 +96,28 @@ pub(super) unsafe fn came(
     }
 }
 
-/// It is tried again later, if need be.
-fn begin_anew(noted: &AtomicU32) {
-    let before = noted.load(Ordering::Relaxed);
-    let united = (before >> UNITED_SHIFT).min(LATEST - 1) + 1;
-    noted.store(united << UNITED_SHIFT | before & ATOMICS, Ordering::Relaxed);
+/// Puts the words of a cell's block apart that has no room for `mine`, if they are many and were not united often; `false` if nothing was done.
+///
+/// # Safety
+/// As [`count`].
+pub(super) unsafe fn make_room(
+    (set, cell): (&[AtomicU64], &[AtomicU64; 2]),
+    mine: u64,
+    blocks: &mut Blocks,
+) -> bool {
+    const SELDOM: u32 = 4;
+    // SAFETY: the caller's promise: the words of a block are behind its header.
+    unsafe {
+        set.len() >= MANY
+            && kept(set.as_ptr().cast::<Block>().sub(1).cast_mut()) < SELDOM << UNITED_SHIFT
+            && part(cell, mine, blocks)
+    }
+}
+
+/// Once more than `noted`, which counts how often words were united or could not be put apart.
+const fn once_more(noted: u32) -> u32 {
+    let united = noted >> UNITED_SHIFT;
+    (if united < LATEST { united + 1 } else { LATEST }) << UNITED_SHIFT
 }
 
 // What a block whose words are apart notes: its number, of which kind they are, and whether it has some of another.
@@ -108,7 +125,7 @@ const NUMBER: u32 = (1 << 24) - 1;
 const OF_ATOMICS: u32 = 1 << 31;
 const HAS_OTHERS: u32 = 1 << 30;
 
-/// In a block whose words are apart: how often they were united, then the words of another kind.
+/// In a block whose words are apart: how often they were united, as [`kept`] says it, then the words of another kind.
 unsafe fn others<'a>(block: *mut Block) -> (&'a AtomicU64, &'a [AtomicU64]) {
     // SAFETY: the caller's promise: it is a whole block of words that are apart.
     unsafe {
@@ -196,16 +213,17 @@ pub(super) unsafe fn part(cell: &[AtomicU64; 2], mine: u64, blocks: &mut Blocks)
         let misfits = |word: u64| word > word::VOID && Kind::of(word) != Some(kind) && !slots::all_know(word);
         let room =
             Block::set(old).iter().filter(|place| misfits(place.load(Ordering::Relaxed))).count() < MOST;
-        if !room || !can_unite() {
+        let later = once_more(kept(old));
+        let Some(new) = (if room && can_unite() { fresh(blocks) } else { None }) else {
+            (*old).noted.store(later, Ordering::Relaxed);
             return false;
-        }
-        let Some(new) = fresh(blocks) else { return false };
+        };
         if cell[0].compare_exchange(first, SEALED, Ordering::SeqCst, Ordering::Relaxed).is_err() {
             blocks.retire(new);
             return false;
         }
         let (united, others) = others(new);
-        united.store(u64::from(kept(old) >> UNITED_SHIFT), Ordering::Relaxed);
+        united.store(u64::from(kept(old)), Ordering::Relaxed);
         let number = (*new).noted.load(Ordering::Relaxed);
         let (mut words, mut count, mut fits) = (List::new(), 0, true);
         set::seal(Block::set(old), |word| {
@@ -231,7 +249,7 @@ pub(super) unsafe fn part(cell: &[AtomicU64; 2], mine: u64, blocks: &mut Blocks)
             word::apart(word::link(new as usize))
         } else {
             blocks.retire(new);
-            blocks.holding(&words, (*old).noted.load(Ordering::Relaxed))
+            blocks.holding(&words, later)
         };
         cell[0].store(link, Ordering::SeqCst);
         words.drop_all();
@@ -314,9 +332,9 @@ pub(super) unsafe fn unite(cell: &[AtomicU64; 2], link: u64, blocks: &mut Blocks
         };
         others.iter().for_each(&mut keep);
         places::each(noted & NUMBER, keep);
-        let united = (united.load(Ordering::Relaxed) as u32 + 1).min(LATEST);
         let of_atomics = if noted & OF_ATOMICS != 0 { ATOMICS } else { 0 };
-        let link = blocks.holding(&words, united << UNITED_SHIFT | of_atomics);
+        let united = once_more(united.load(Ordering::Relaxed) as u32);
+        let link = blocks.holding(&words, united | of_atomics);
         cell[0].store(link, Ordering::SeqCst);
         words.drop_all();
         blocks.retire(block);
