@@ -60,9 +60,9 @@ pub(crate) unsafe extern "C" fn on_access<const KIND: u16>(
                 return if const { Kind(KIND).plain_writes() } || !word::is_link(first) {
                     on_access_in_crowd::<KIND>(address, pc, mine, cell)
                 } else if word::is_apart(first) {
-                    on_read_in_parts::<KIND>(address, pc, mine, cell)
+                    on_read_in_crowd::<KIND, true>(address, pc, mine, cell)
                 } else {
-                    on_read_in_crowd::<KIND>(address, pc, mine, cell)
+                    on_read_in_crowd::<KIND, false>(address, pc, mine, cell)
                 };
             }
         }
@@ -253,14 +253,14 @@ unsafe extern "C" fn on_access_in_crowd<const KIND: u16>(
         if const { Kind(KIND).plain_writes() } {
             on_rest_in_crowd::<KIND>(address, pc, mine, cell)
         } else {
-            on_read_in_crowd::<KIND>(address, pc, mine, cell)
+            on_read_in_crowd::<KIND, false>(address, pc, mine, cell)
         }
     }
 }
 
-/// As [`on_access_in_crowd`], of a read whose context the history has: with few steps if its slot has an earlier read in the block.
+/// As [`on_access_in_crowd`], of a read whose context the history has: with few steps if its slot has an earlier read in the block. `APART`: the cell's threads' words were seen to be [apart](super::apart).
 #[inline(never)]
-unsafe extern "C" fn on_read_in_crowd<const KIND: u16>(
+unsafe extern "C" fn on_read_in_crowd<const KIND: u16, const APART: bool>(
     address: usize,
     pc: usize,
     mine: u64,
@@ -271,7 +271,8 @@ unsafe extern "C" fn on_read_in_crowd<const KIND: u16>(
         let thread = sys::machine::thread_word() as *mut Thread;
         (*thread).busy = JUDGING;
         compiler_fence(Ordering::SeqCst);
-        let came = in_crowd::<false>(thread, &*cell, mine);
+        let came =
+            if APART { in_parts(thread, &*cell, mine) } else { in_crowd::<false>(thread, &*cell, mine) };
         compiler_fence(Ordering::SeqCst);
         (*thread).busy = 0;
         match came {
@@ -337,31 +338,6 @@ unsafe fn in_parts(thread: *mut Thread, cell: &Cell, mine: u64) -> Entered {
             block::hint(cell, mine, blocks);
         }
         entered
-    }
-}
-
-/// As [`on_read_in_crowd`], of a cell whose threads' words are [apart](super::apart).
-#[inline(never)]
-unsafe extern "C" fn on_read_in_parts<const KIND: u16>(
-    address: usize,
-    pc: usize,
-    mine: u64,
-    cell: *const Cell,
-) {
-    // SAFETY: `on_access` found the calling thread's state and that it is in no other hook; the cells are mapped.
-    unsafe {
-        let thread = sys::machine::thread_word() as *mut Thread;
-        (*thread).busy = JUDGING;
-        compiler_fence(Ordering::SeqCst);
-        let entered = in_parts(thread, &*cell, mine);
-        compiler_fence(Ordering::SeqCst);
-        (*thread).busy = 0;
-        match entered {
-            Entered::There => {}
-            Entered::Yes => Eye::keep(thread, const { Kept::new(Kind(KIND)) }.at(address, pc)),
-            Entered::Met => on_new_access::<KIND>(address, pc, mine, cell, Entered::Met),
-            Entered::No => on_rest_in_crowd::<KIND>(address, pc, mine, cell),
-        }
     }
 }
 
