@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::{Access, Finding, Frame, Grade, Hex, Location, Race};
+use crate::seen::{self, SeenIn};
 
 /// The frame that an access is known by: the innermost one of the program's own, or the
 /// innermost of all if every one of them is in a library. An access inlined from a standard
@@ -203,6 +204,7 @@ pub fn join_findings(findings: Vec<Finding>) -> Vec<Finding> {
             Some(&row) => {
                 let told: &mut Finding = &mut rows[row];
                 told.count = told.count.max(1) + finding.count.max(1);
+                seen::join(&mut told.seen_in, finding.seen_in);
             }
             None => {
                 index.insert(key(&finding), rows.len());
@@ -232,7 +234,9 @@ fn with_the_whole(mut rows: Vec<Race>) -> Vec<Race> {
         told.extend(rows.iter().position(same).map(|whole| (at, whole)));
     }
     for &(lacking, whole) in &told {
+        let others = std::mem::take(&mut rows[lacking].seen_in);
         rows[whole].count += rows[lacking].count;
+        seen::join(&mut rows[whole].seen_in, others);
     }
     for &(lacking, _) in told.iter().rev() {
         rows.remove(lacking);
@@ -303,7 +307,9 @@ impl Groups {
     /// ones add to its count and its analyses, and a stronger grade takes its place.
     pub fn add(&mut self, mut race: Race) {
         let key = race_key(&race.accesses[0], &race.accesses[1]);
+        let seen_in = std::mem::take(&mut race.seen_in);
         if self.again(key, race.grade, &race.by, race.count) {
+            self.seen(key, seen_in);
             return;
         }
         race.id = self.id(key);
@@ -318,8 +324,16 @@ impl Groups {
                 let (count, by) = (told.count + race.count, joined(&told.by, &race.by));
                 let suggestion = race.suggestion.or(told.suggestion.take());
                 let order_here = race.order_here.or(told.order_here);
-                *told = Race { count, by, suggestion, order_here, ..race };
+                let seen_in = std::mem::take(&mut told.seen_in);
+                *told = Race { count, by, suggestion, order_here, seen_in, ..race };
             }
+        }
+        self.seen(key, seen_in);
+    }
+
+    fn seen(&mut self, key: RaceKey, others: Vec<SeenIn>) {
+        if let Some(&row) = self.index.get(&key) {
+            seen::join(&mut self.rows[row].seen_in, others);
         }
     }
 

@@ -22,6 +22,7 @@ pub mod model;
 mod place;
 pub mod reordering;
 pub mod sarif;
+pub mod seen;
 mod side;
 pub mod source;
 pub mod suppress;

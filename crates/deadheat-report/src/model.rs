@@ -10,6 +10,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::illformed::IllFormed;
+use crate::seen::SeenIn;
 
 /// The version of the JSON form; the `run` line carries it.
 pub const SCHEMA: u32 = 1;
@@ -189,6 +190,9 @@ pub struct Race {
     /// Of a suspected race: what the order of the run says of the two accesses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub order_here: Option<OrderHere>,
+    /// Where it was seen, if the run had several processes: a row for each command.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub seen_in: Vec<SeenIn>,
 }
 
 /// The lock that most accesses hold to what a race is on.
@@ -527,6 +531,9 @@ pub struct Finding {
     /// The schedule that led there, where one was steered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schedule: Option<serde_json::Value>,
+    /// Where it was seen, if the run had several processes: a row for each command.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub seen_in: Vec<SeenIn>,
 }
 
 /// One of the things that were done for a finding to come about.

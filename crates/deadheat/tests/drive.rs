@@ -99,7 +99,10 @@ fn suite(folder: &Path, options: &[&str], nothing: &str) {
         assert!(number(&lines[0], "accesses") > 2 * number(&one[0], "accesses"));
     }
     for (race, alone) in lines.iter().zip(&one).filter(|(line, _)| line["type"] == "race") {
-        assert_eq!((&race["id"], number(race, "count")), (&alone["id"], 2 * number(alone, "count")));
+        let count = 2 * number(alone, "count");
+        assert_eq!((&race["id"], number(race, "count")), (&alone["id"], count));
+        let seen_in = serde_json::json!([{"program": "./program", "arguments": [], "processes": 2, "count": count}]);
+        assert_eq!((&race["seen_in"], alone.get("seen_in")), (&seen_in, None));
     }
     assert_eq!(lines.last().expect("a summary")["notes"], serde_json::json!([]));
     let (code, lines) = told("./alone; ./alone; exit 3");

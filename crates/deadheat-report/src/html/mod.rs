@@ -10,6 +10,7 @@ use crate::control;
 use crate::format::Style;
 use crate::group::key_frame;
 use crate::model::{Finding, Frame, Location, Race, Report, Thread};
+use crate::seen::{self, SeenIn};
 use crate::side::{Side, by_thread};
 use crate::source::Sources;
 use crate::text::columns::{self, Columns, Row};
@@ -118,7 +119,7 @@ fn section(
     let threads: Vec<&Thread> = race.threads.iter().filter(|row| row.created_by.is_some()).collect();
     origins(&threads, &race.location, out)?;
     let by = escaped(&race.by.join(", "));
-    writeln!(out, "<p>seen {}, by {by}</p>\n</details>", words::number(race.count, "time"))?;
+    writeln!(out, "<p>{}, by {by}</p>\n</details>", seen_where(race.count, &race.seen_in))?;
     if race.witness.as_ref().is_some_and(|witness| witness["kind"] == "meeting") {
         let command = escaped(command);
         writeln!(
@@ -150,10 +151,16 @@ fn finding(finding: &Finding, sources: &dyn Sources, out: &mut dyn Write) -> io:
         origins(&threads, location, out)?;
         writeln!(out, "</details>")?;
     }
-    if finding.count > 1 {
-        writeln!(out, "<p>seen {}</p>", words::number(finding.count, "time"))?;
+    if finding.count > 1 || !finding.seen_in.is_empty() {
+        writeln!(out, "<p>{}</p>", seen_where(finding.count, &finding.seen_in))?;
     }
     writeln!(out, "</section>")
+}
+
+/// How often something was seen, and in which of several programs.
+fn seen_where(count: u64, rows: &[SeenIn]) -> String {
+    let seen_in = seen::told(rows).map(|commands| format!(" in {}", rich(&commands)));
+    format!("seen {}{}", words::times(count), seen_in.unwrap_or_default())
 }
 
 /// Where threads were created, and what lies at an address was allocated.

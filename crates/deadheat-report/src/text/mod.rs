@@ -16,6 +16,7 @@ use annotate_snippets::{
 use crate::format::Style;
 use crate::group::key_frame;
 use crate::model::{Access, Finding, Grade, Location, Race, Report, Summary};
+use crate::seen;
 use crate::source::{Sources, span};
 
 /// Source lines are cut to this width.
@@ -138,13 +139,14 @@ fn race_group<'a>(race: &'a Race, sources: &dyn Sources) -> Group<'a> {
     if let Some(suggestion) = &race.suggestion {
         group = group.element(Level::NOTE.message(words::suggestion(suggestion)));
     }
-    if race.count > 1 || race.by.len() > 1 {
-        let times = if race.count == 1 { "once".to_owned() } else { format!("{} times", race.count) };
+    let seen_in = seen::told(&race.seen_in);
+    if race.count > 1 || race.by.len() > 1 || seen_in.is_some() {
+        let times = words::times(race.count);
         let by = race.by.join(", ");
         let note = match race.grade {
             Grade::Proved => format!("met {times}, nominated by {by}"),
             Grade::Observed | Grade::Predicted | Grade::Suspected => {
-                format!("seen {times} in this run, by {by}")
+                format!("seen {times} in {}, by {by}", seen_in.as_deref().unwrap_or("this run"))
             }
         };
         group = group.element(Level::NOTE.message(note));
@@ -238,8 +240,11 @@ fn finding_group(finding: &Finding) -> Group<'_> {
     for creation in words::creations(&finding.threads) {
         group = group.element(Level::NOTE.message(creation));
     }
-    if finding.count > 1 {
-        group = group.element(Level::NOTE.message(format!("seen {} times in this run", finding.count)));
+    let seen_in = seen::told(&finding.seen_in);
+    if finding.count > 1 || seen_in.is_some() {
+        let times = words::times(finding.count);
+        let note = format!("seen {times} in {}", seen_in.as_deref().unwrap_or("this run"));
+        group = group.element(Level::NOTE.message(note));
     }
     group
 }

@@ -191,13 +191,21 @@ fn forgotten(access: &Access) -> Option<String> {
     ))
 }
 
+/// How often something was seen.
+pub(crate) fn times(count: u64) -> String {
+    if count <= 1 { "once".to_owned() } else { format!("{count} times") }
+}
+
 /// Which locks were held, or where an access lay of which that is not remembered.
 fn circumstances(access: &Access) -> String {
     if let Some(between) = forgotten(access) {
         return format!("; {between}");
     }
     if access.locks.is_empty() {
-        return ", holding no lock".to_owned();
+        // Locks of Rust are atomics and calls of the kernel: that none was held is not known.
+        let is_rust = key_frame(&access.frames).and_then(|frame| frame.file.as_deref());
+        let is_rust = is_rust.is_some_and(|file| file.ends_with(".rs"));
+        return if is_rust { String::new() } else { ", holding no lock".to_owned() };
     }
     let names: Vec<_> = access
         .locks

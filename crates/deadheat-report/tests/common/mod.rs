@@ -123,6 +123,7 @@ pub(crate) fn race() -> Race {
         witness: None,
         suggestion: None,
         order_here: None,
+        seen_in: Vec::new(),
     }
 }
 

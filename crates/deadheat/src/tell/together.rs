@@ -6,7 +6,8 @@
 use std::ffi::OsString;
 
 use deadheat_report::group::{Groups, join_findings};
-use deadheat_report::model::{Report, Run, Summary};
+use deadheat_report::model::{Finding, Race, Report, Run, Summary};
+use deadheat_report::seen::SeenIn;
 
 use super::{Alone, could_not_race};
 
@@ -26,6 +27,13 @@ pub(super) fn join(mut reports: Vec<Report>, command: &[OsString]) -> Option<Rep
     let alone = reports.iter().all(|report| could_not_race(&report.run).is_some());
     for report in reports {
         let Report { run: its, races, findings: found, summary } = report;
+        let seen_in = |count: u64| vec![SeenIn::of(&its, count)];
+        let races: Vec<_> =
+            races.into_iter().map(|race| Race { seen_in: seen_in(race.count), ..race }).collect();
+        let found: Vec<_> = found
+            .into_iter()
+            .map(|finding| Finding { seen_in: seen_in(finding.count.max(1)), ..finding })
+            .collect();
         let own = could_not_race(&its).map(|alone| alone.note());
         let who = format!("{} (process {})", its.program, its.pid.unwrap_or(0));
         let said = summary.notes.into_iter().filter(|note| Some(note.as_str()) != own);
