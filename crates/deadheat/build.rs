@@ -26,7 +26,26 @@ const OPERATORS: [&str; 2] = ["_Zn", "_Zd"];
 /// How the names begin that all sanitizers' runtimes have: another one may be linked, too, and has them then.
 const SHARED: &str = "__sanitizer_";
 /// Functions that a static program had better not be made to contain: the linker warns of them.
-const NOT_IN_STATIC_PROGRAMS: [&str; 3] = ["dlclose", "dlmopen", "dlopen"];
+const NOT_IN_STATIC_PROGRAMS: [&str; 16] = [
+    "dlclose",
+    "dlmopen",
+    "dlopen",
+    "getaddrinfo",
+    "getgrgid",
+    "getgrgid_r",
+    "getgrnam",
+    "getgrnam_r",
+    "gethostbyname",
+    "getnameinfo",
+    "getpwnam",
+    "getpwnam_r",
+    "getpwuid",
+    "getpwuid_r",
+    "glob",
+    "iconv",
+];
+/// How the names begin that the C library has only since version 2.38: a static program calls them itself, unseen, as an older one lacks them.
+const NEWER: &str = "__isoc23_";
 /// How the names of libatomic's functions begin: the runtime does without them where they are not there.
 const LIBATOMIC: &str = "__atomic_";
 /// How the names of libgomp's functions begin. They are no part of a static program that does not use them.
@@ -190,7 +209,8 @@ fn name(out: &Path, merged: &Path, exports: &BTreeSet<String>) -> Outcome<()> {
                 let asked = if cxx { &mut static_arguments_cxx } else { &mut static_arguments };
                 if begins(&LIBGOMP) {
                     let _ = writeln!(static_arguments_openmp, "--undefined={function}\n--wrap={function}");
-                } else if !begins(&LIBOMP) && !NOT_IN_STATIC_PROGRAMS.contains(&function) {
+                } else if !begins(&LIBOMP) && !begins(&[NEWER]) && !NOT_IN_STATIC_PROGRAMS.contains(&function)
+                {
                     if !begins(&[LIBATOMIC]) && !begins(&LIBCXX) {
                         let _ = writeln!(asked, "--undefined={function}");
                     }

@@ -604,6 +604,27 @@ fn of_a_word_that_is_there_twice_one_stays() {
     });
 }
 
+/// Who takes the bytes of a new access from his own earlier word hides none of them from who comes at the same time.
+#[test]
+fn who_takes_bytes_from_his_own_word_hides_none() {
+    let both = 0x03;
+    for (kind, byte) in [(0, 0x01), (0, 0x02), (WRITE, 0x01), (WRITE, 0x02)] {
+        explore(Some(3), move || {
+            let block = Arc::new(Block::holding([word::VOID, at(1, 1, kind, both), 0]));
+            let theirs = Arc::clone(&block);
+            let thread = thread::spawn(move || theirs.enter(at(2, 2, WRITE, byte), &Knows([0, 2])));
+            let mut races = block.enter(at(1, 2, kind, 0x01), &Knows([2, 0]));
+            races.extend(thread.join().expect("the thread ends"));
+            assert!(races.iter().any(|race| race & byte != 0), "missed: {races:x?}");
+            let words = block.set().iter().map(|place| place.load(Ordering::SeqCst));
+            let own = words
+                .filter(|&word| word::same_slot(word, at(1, 0, 0, 0)))
+                .fold(0, |all, word| all | word & both);
+            assert_eq!(own, both, "lost");
+        });
+    }
+}
+
 /// Two threads pass a lock's clock on: each releases what it knows into it and acquires what is in it. Who comes second knows
 /// all that the first knew, and the clock is whole whenever somebody has the lock.
 #[test]

@@ -305,6 +305,28 @@ fn writes_of_other_bytes_in_turn_need_few_words() {
     }
 }
 
+/// Threads that access a granule byte by byte, now these in a moment, now those, need no more words than a byte each, and others of the same bytes go.
+#[test]
+fn single_bytes_of_many_moments_need_a_word_each() {
+    for kind in [0, WRITE] {
+        let set: [AtomicU64; 19] = Default::default();
+        let mut random = Random(13);
+        for time in 1..=400 {
+            let own = random.below(2) as u32 + 1;
+            // Of one another they know nothing, and what they do does not matter to each other.
+            let bytes = |own: u32| if kind == 0 { BYTES } else { [0x0f, 0xf0][own as usize - 1] };
+            let seen = Knows { own, clocks: [0; SLOTS + 1], all: [0; SLOTS + 1] };
+            for _ in 0..=random.below(3) {
+                let mine = word::only(word::moment(own, time), 1 << random.below(8)) | kind;
+                if mine & bytes(own) & BYTES != 0 {
+                    let came = crowd::enter(&seen, &set, mine);
+                    assert_ne!(came, Came::No, "at {time}: {set:x?}");
+                }
+            }
+        }
+    }
+}
+
 /// What is left of a word is what it said of the other bytes, where one word can say that.
 #[test]
 fn what_is_left_of_a_word_is_what_it_said_of_other_bytes() {

@@ -101,7 +101,8 @@ fn suite(folder: &Path, options: &[&str], nothing: &str) {
     for (race, alone) in lines.iter().zip(&one).filter(|(line, _)| line["type"] == "race") {
         let count = 2 * number(alone, "count");
         assert_eq!((&race["id"], number(race, "count")), (&alone["id"], count));
-        let seen_in = serde_json::json!([{"program": "./program", "arguments": [], "processes": 2, "count": count}]);
+        let seen_in =
+            serde_json::json!([{"program": "./program", "arguments": [], "processes": 2, "count": count}]);
         assert_eq!((&race["seen_in"], alone.get("seen_in")), (&seen_in, None));
     }
     assert_eq!(lines.last().expect("a summary")["notes"], serde_json::json!([]));

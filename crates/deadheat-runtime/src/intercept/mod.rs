@@ -4,11 +4,11 @@
 
 /// Exports an interceptor: `dh_wrap_NAME(arguments…)`, with the caller's return address as `$pc`.
 macro_rules! intercept {
-    ($(#[$doc:meta])* fn $export:ident / $inner:ident ($($argument:ident: $type:ty),* $(,)?) $(-> $result:ty)?; $pc:ident $body:block) => {
+    ($(#[$doc:meta])* $visible:vis fn $export:ident / $inner:ident ($($argument:ident: $type:ty),* $(,)?) $(-> $result:ty)?; $pc:ident $body:block) => {
         intercept!(@shim [$($argument)*] $export, $inner);
 
         $(#[$doc])*
-        unsafe extern "C" fn $inner($($argument: $type,)* $pc: usize) $(-> $result)? {
+        $visible unsafe extern "C" fn $inner($($argument: $type,)* $pc: usize) $(-> $result)? {
             $body
         }
     };
@@ -20,15 +20,44 @@ macro_rules! intercept {
     (@shim [$a:ident $b:ident $c:ident $d:ident $e:ident] $export:ident, $inner:ident) => { shim!($export, "r9", $inner); };
 }
 
+/// Exports interceptors of functions that only touch memory: `NAME(arguments…)`, with what is recorded before the real function
+/// is called and after it. `$pc` is the caller's return address, `$got` the result.
+macro_rules! functions {
+    ($($export:ident / $inner:ident $name:literal ($($argument:ident: $type:ty),* $(,)?) -> $result:ty, $pc:ident,
+       before $before:expr, after $got:ident $after:expr;)*) => {$(
+        intercept! {
+            fn $export / $inner($($argument: $type),*) -> $result; $pc {
+                type Real = unsafe extern "C" fn($($type),*) -> $result;
+                // SAFETY: passed on; what is named is what the program hands over.
+                #[allow(unused_unsafe, clippy::let_unit_value, clippy::unused_unit, reason = "some have nothing to record")]
+                unsafe {
+                    if $crate::cold::start::recording() {
+                        $before
+                    }
+                    let $got = real!($name, Real)($($argument),*);
+                    if $crate::cold::start::recording() {
+                        $after
+                    }
+                    $got
+                }
+            }
+        }
+    )*};
+}
+
 mod barrier;
 mod between;
 mod caller;
+mod change;
+mod clock;
 mod clone;
 mod condition;
 mod confine;
 mod container;
 pub(crate) mod deadly;
 mod descriptor;
+mod directive;
+mod environment;
 mod exception;
 mod exit;
 mod file;
@@ -40,20 +69,25 @@ mod jump;
 mod libatomic;
 mod libcxx;
 mod load;
+mod look_up;
 pub(crate) mod memory;
 mod message;
 mod mutex;
+mod number;
 mod once;
 mod open;
 mod openmp;
 mod operator_new;
+mod path;
 mod poll;
 mod queue;
 mod rwlock;
+mod scan;
 mod semaphore;
 mod sent;
 mod signal;
 mod socket;
+mod state;
 mod stream;
 mod string;
 mod syscall;

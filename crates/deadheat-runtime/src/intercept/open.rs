@@ -3,17 +3,23 @@
 use core::ffi::{c_char, c_int, c_uint, c_void};
 
 use super::descriptor::{closing, copied, created, made, replaced, used};
+use super::touch::read_text;
 use crate::cold::start;
 
 /// Functions whose result is a new descriptor. An argument too many, where a function takes it only at times, does no
 /// harm.
 macro_rules! opens {
-    ($($export:ident / $inner:ident $name:literal ($($argument:ident: $type:ty),*);)*) => {$(
+    ($($export:ident / $inner:ident $name:literal ($($argument:ident: $type:ty),*) $path:ident;)*) => {$(
         intercept! {
             fn $export / $inner($($argument: $type),*) -> c_int; pc {
                 type Real = unsafe extern "C" fn($($type),*) -> c_int;
                 // SAFETY: passed on.
-                let file = unsafe { real!($name, Real)($($argument),*) };
+                let file = unsafe {
+                    if start::recording() {
+                        read_text(pc, $path);
+                    }
+                    real!($name, Real)($($argument),*)
+                };
                 made(pc, file);
                 file
             }
@@ -22,17 +28,17 @@ macro_rules! opens {
 }
 
 opens! {
-    dh_wrap_open / open "open" (path: *const c_char, flags: c_int, mode: c_uint);
-    dh_wrap_open64 / open64 "open64" (path: *const c_char, flags: c_int, mode: c_uint);
-    dh_wrap_openat / openat "openat" (folder: c_int, path: *const c_char, flags: c_int, mode: c_uint);
-    dh_wrap_openat64 / openat64 "openat64" (folder: c_int, path: *const c_char, flags: c_int, mode: c_uint);
-    dh_wrap___open_2 / open_2 "__open_2" (path: *const c_char, flags: c_int);
-    dh_wrap___open64_2 / open64_2 "__open64_2" (path: *const c_char, flags: c_int);
-    dh_wrap___openat_2 / openat_2 "__openat_2" (folder: c_int, path: *const c_char, flags: c_int);
-    dh_wrap___openat64_2 / openat64_2 "__openat64_2" (folder: c_int, path: *const c_char, flags: c_int);
-    dh_wrap_creat / creat "creat" (path: *const c_char, mode: c_uint);
-    dh_wrap_creat64 / creat64 "creat64" (path: *const c_char, mode: c_uint);
-    dh_wrap_memfd_create / memfd_create "memfd_create" (name: *const c_char, flags: c_uint);
+    dh_wrap_open / open "open" (path: *const c_char, flags: c_int, mode: c_uint) path;
+    dh_wrap_open64 / open64 "open64" (path: *const c_char, flags: c_int, mode: c_uint) path;
+    dh_wrap_openat / openat "openat" (folder: c_int, path: *const c_char, flags: c_int, mode: c_uint) path;
+    dh_wrap_openat64 / openat64 "openat64" (folder: c_int, path: *const c_char, flags: c_int, mode: c_uint) path;
+    dh_wrap___open_2 / open_2 "__open_2" (path: *const c_char, flags: c_int) path;
+    dh_wrap___open64_2 / open64_2 "__open64_2" (path: *const c_char, flags: c_int) path;
+    dh_wrap___openat_2 / openat_2 "__openat_2" (folder: c_int, path: *const c_char, flags: c_int) path;
+    dh_wrap___openat64_2 / openat64_2 "__openat64_2" (folder: c_int, path: *const c_char, flags: c_int) path;
+    dh_wrap_creat / creat "creat" (path: *const c_char, mode: c_uint) path;
+    dh_wrap_creat64 / creat64 "creat64" (path: *const c_char, mode: c_uint) path;
+    dh_wrap_memfd_create / memfd_create "memfd_create" (name: *const c_char, flags: c_uint) name;
 }
 
 /// Functions whose result is a new descriptor that orders by its number.
@@ -143,7 +149,13 @@ macro_rules! opens_stream {
             fn $export / $inner(path: *const c_char, mode: *const c_char) -> *mut c_void; pc {
                 type Real = unsafe extern "C" fn(*const c_char, *const c_char) -> *mut c_void;
                 // SAFETY: passed on.
-                opened(pc, unsafe { real!($name, Real)(path, mode) })
+                unsafe {
+                    if start::recording() {
+                        read_text(pc, path);
+                        read_text(pc, mode);
+                    }
+                    opened(pc, real!($name, Real)(path, mode))
+                }
             }
         }
     )*};

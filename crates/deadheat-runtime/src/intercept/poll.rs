@@ -2,8 +2,10 @@
 //! there, also if nothing is read.
 
 use core::ffi::{c_int, c_void};
+use core::mem::offset_of;
 
 use super::descriptor::acquire;
+use super::touch::{system_reads, system_writes};
 use crate::cold::start;
 use crate::sys::machine::caller_word;
 
@@ -18,13 +20,36 @@ struct Polled {
 /// Of what is found: something can be read, or there is an end or an error, which the other side has brought about.
 const SHOWS: i16 = 0x20db;
 
+/// More descriptors in one call are looked at one by one no more.
+const MANY: usize = 1024;
+
+/// Which descriptors are waited for, and for what, is read.
+fn wanted(pc: usize, files: *mut Polled, count: usize) {
+    if start::recording() {
+        for file in (0..count.min(MANY)).map(|at| files.wrapping_add(at)) {
+            system_reads(pc, file, offset_of!(Polled, found));
+        }
+    }
+}
+
+/// What was found is stored for each.
+fn stored(pc: usize, files: *mut Polled, count: usize, found: c_int) {
+    if found >= 0 && start::recording() {
+        for file in (0..count.min(MANY)).map(|at| files.wrapping_add(at).cast::<u8>()) {
+            system_writes(pc, file.wrapping_add(offset_of!(Polled, found)), size_of::<i16>());
+        }
+    }
+}
+
 macro_rules! poll {
     ($($export:ident / $inner:ident $name:literal ($($more:ident: $type:ty),*);)*) => {$(
         intercept! {
             fn $export / $inner(files: *mut Polled, count: usize $(, $more: $type)*) -> c_int; pc {
                 type Real = unsafe extern "C" fn(*mut Polled, usize $(, $type)*) -> c_int;
+                wanted(pc, files, count);
                 // SAFETY: passed on.
                 let found = unsafe { real!($name, Real)(files, count $(, $more)*) };
+                stored(pc, files, count, found);
                 if found > 0 && start::recording() {
                     // SAFETY: the call has filled the program's variables.
                     let files = unsafe { core::slice::from_raw_parts(files, count) };

@@ -413,7 +413,7 @@ intercept! {
 macro_rules! tokens {
     ($($export:ident / $inner:ident $name:literal)*) => {$(
         intercept! {
-            fn $export / $inner(text: *mut c_char, set: *const c_char, rest: *mut *mut c_char) -> *mut c_char; pc {
+            pub(super) fn $export / $inner(text: *mut c_char, set: *const c_char, rest: *mut *mut c_char) -> *mut c_char; pc {
                 type Real = unsafe extern "C" fn(*mut c_char, *const c_char, *mut *mut c_char) -> *mut c_char;
                 // SAFETY: passed on. `rest` holds a position within the text.
                 unsafe {

@@ -3,7 +3,7 @@
 //! Invariant: only bytes that the real function really looks at or changes are named, and nothing
 //! here reads a byte that the real function would not read.
 
-use core::ffi::c_void;
+use core::ffi::{c_char, c_void};
 
 use deadheat_core::access::{Access, Mode, Via};
 use deadheat_core::event::Op;
@@ -314,4 +314,42 @@ pub(crate) unsafe fn length<T: Unit>(text: *const T, limit: usize) -> usize {
         at += 1;
     }
     at
+}
+
+/// Records that a thing is read, if it is there.
+#[inline(always)]
+pub(super) fn read_if<T>(pc: usize, from: *const T) {
+    if !from.is_null() {
+        reads(pc, from, 1);
+    }
+}
+
+/// Records that a thing is written, if it is there.
+#[inline(always)]
+pub(super) fn write_if<T>(pc: usize, to: *mut T) {
+    if !to.is_null() {
+        writes(pc, to, 1);
+    }
+}
+
+/// Records that a text is read up to its end, if it is there.
+///
+/// # Safety
+/// It ends.
+pub(super) unsafe fn read_text(pc: usize, text: *const c_char) {
+    if !text.is_null() {
+        // SAFETY: the caller's promise.
+        reads(pc, text, unsafe { length::<u8>(text.cast(), usize::MAX) } + 1);
+    }
+}
+
+/// Records that a text was written up to its end, if it is there.
+///
+/// # Safety
+/// It ends.
+pub(super) unsafe fn written_text(pc: usize, text: *const c_char) {
+    if !text.is_null() {
+        // SAFETY: the caller's promise.
+        writes(pc, text, unsafe { length::<u8>(text.cast(), usize::MAX) } + 1);
+    }
 }

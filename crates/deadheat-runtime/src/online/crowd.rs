@@ -51,7 +51,9 @@ pub(crate) fn renew(seen: &impl Seen, set: &[AtomicU64], mine: u64) -> Came {
             if !roomy {
                 outdo(seen, set, (mine, new));
             }
-            judged::<true>(seen, set, (mine, new))
+            let came = judged::<true>(seen, set, (mine, new));
+            part_by_part(set, (mine, new));
+            came
         }
         Renewed::No => Came::No,
     }
@@ -80,6 +82,7 @@ pub(crate) fn renew_in_short(seen: &impl Seen, set: &[AtomicU64], mine: u64) -> 
             return Came::Met(new);
         }
     }
+    part_by_part(set, (mine, new));
     Came::Yes(new)
 }
 
@@ -113,10 +116,10 @@ pub(crate) fn write_in_short(seen: &impl Seen, set: &[AtomicU64], mine: u64) -> 
         }
         count += 1;
         if !whole && !same_kind(word, mine) {
-            if same_moment(word, mine) {
+            // What is its own of these bytes is to go.
+            if same_moment(word, mine) || touched(word) & mine & BYTES != 0 {
                 return Came::No;
             }
-            others |= word;
             continue;
         }
         let writes = word & WRITE != 0;
@@ -213,7 +216,7 @@ fn enter_plain(seen: &impl Seen, set: &[AtomicU64], mine: u64) -> Came {
     let refuses = |word| mine & WRITE != 0 && is_atomic_at(word, mine);
     let (mut of_moment, mut joined) = ((set.len(), 0, 0), (set.len(), 0, 0));
     let (mut outdone, mut void, mut free) = ((set.len(), 0), set.len(), set.len());
-    let (mut others, mut own) = (0, 0);
+    let (mut others, mut own, mut beside) = (0, 0, 0);
     for (at, place) in set.iter().enumerate() {
         let word = place.load(Ordering::Acquire);
         own += u32::from(same_slot(word, mine));
@@ -240,18 +243,22 @@ fn enter_plain(seen: &impl Seen, set: &[AtomicU64], mine: u64) -> Came {
             if stands_for(word, mine) {
                 return Came::There(word);
             }
+            beside += u32::from(touched(word) & mine & BYTES != 0);
             // What the moment's word of its kind has is all that the hook compares with: it goes there, wherever that is.
             let both = with_own(word, mine);
             if both != 0 && (of_moment.2 == 0 || (word ^ mine) & WRITE == 0) {
                 of_moment = (at, word, both);
             }
-        } else if touched(word) & rest == 0 {
+        } else {
             // It is earlier, since it is the slot's.
-            if (word & !mine) & WRITE == 0 {
-                outdone = (at, word);
+            beside += u32::from(touched(word) & mine & BYTES != 0);
+            if touched(word) & rest == 0 {
+                if (word & !mine) & WRITE == 0 {
+                    outdone = (at, word);
+                }
+            } else if (word ^ mine) & WRITE == 0 && joined.2 == 0 {
+                joined = (at, word, with_plain(word, mine));
             }
-        } else if (word ^ mine) & WRITE == 0 && joined.2 == 0 {
-            joined = (at, word, with_plain(word, mine));
         }
     }
     let (at, word, new) = if of_moment.2 != 0 {
@@ -261,17 +268,23 @@ fn enter_plain(seen: &impl Seen, set: &[AtomicU64], mine: u64) -> Came {
     } else if outdone.1 != 0 {
         (outdone.0, outdone.1, mine)
     } else {
-        // Also where there is another place: what is left would be looked at by all.
-        let left = if own > 1 || void == set.len() { left_over(set, mine) } else { None };
+        let left = if own > 0 && void == set.len() { left_over(set, mine) } else { None };
         let place = |at: usize, word| (at < set.len()).then_some((at, word));
         let spare = left.or_else(|| place(void, VOID)).or_else(|| made_up_for(seen, set, mine));
         let Some((at, word)) = spare.or_else(|| place(free, 0)) else { return Came::No };
         (at, word, mine)
     };
-    if mine & WRITE == 0 {
-        return came::<true>(seen, &set[at], word, (mine, new), set);
+    let came = if mine & WRITE == 0 {
+        came::<true>(seen, &set[at], word, (mine, new), set)
+    } else {
+        came::<false>(seen, &set[at], word, (mine, new), set)
+    };
+    if came == Came::No {
+        return came;
     }
-    let came = came::<false>(seen, &set[at], word, (mine, new), set);
+    if beside > u32::from(same_slot(word, mine) && touched(word) & mine & BYTES != 0) {
+        trim_own(set, (mine, new));
+    }
     if others & mine & BYTES != 0 && trims(mine) && came == Came::Yes(new) {
         trim(seen, set, (mine, new));
     }
@@ -296,6 +309,33 @@ fn trim(seen: &impl Seen, set: &[AtomicU64], (mine, new): (u64, u64)) {
             break;
         }
         if word == VOID || word == new || word & ATOMIC != 0 || is_special(word) || !seen.ordered(word) {
+            continue;
+        }
+        let rest = without(word, mine);
+        if rest != word {
+            put(place, word, if rest == 0 { VOID } else { rest });
+        }
+    }
+}
+
+/// As [`trim_own`] in a set that is not small, of a read of some bytes.
+#[inline(always)]
+fn part_by_part(set: &[AtomicU64], (mine, new): (u64, u64)) {
+    if mine & (BYTES | ATOMIC) < BYTES && set.len() > FEW {
+        trim_own(set, (mine, new));
+    }
+}
+
+/// Takes the bytes of an access, which the set has by `new`, from its slot's other words that it makes up for: so each byte is in one of them, and who accesses a granule
+/// byte by byte, now these in a moment, now those, has at most a word for each. Who looks at the set meanwhile and sees neither has published before `new` was, and is seen by its thread.
+#[inline(never)]
+fn trim_own(set: &[AtomicU64], (mine, new): (u64, u64)) {
+    for place in set {
+        let word = place.load(Ordering::Acquire);
+        if word == 0 {
+            break;
+        }
+        if !same_slot(word, mine) || word == new || word & ATOMIC != 0 || (word & !mine) & WRITE != 0 {
             continue;
         }
         let rest = without(word, mine);

@@ -210,11 +210,9 @@ pub(super) unsafe fn part(cell: &[AtomicU64; 2], mine: u64, blocks: &mut Blocks)
     let _quiet = sys::Quiet::new();
     // SAFETY: a link is to a whole block; who is busy keeps it from being used again. Who seals the cell replaces it.
     unsafe {
-        let misfits = |word: u64| word > word::VOID && Kind::of(word) != Some(kind) && !slots::all_know(word);
-        let room =
-            Block::set(old).iter().filter(|place| misfits(place.load(Ordering::Relaxed))).count() < MOST;
         let later = once_more(kept(old));
-        let Some(new) = (if room && can_unite() { fresh(blocks) } else { None }) else {
+        let fit = || misfits(Block::set(old), kind) < MOST && can_unite();
+        let Some(new) = (if fit() { fresh(blocks) } else { None }) else {
             (*old).noted.store(later, Ordering::Relaxed);
             return false;
         };
@@ -258,6 +256,22 @@ pub(super) unsafe fn part(cell: &[AtomicU64; 2], mine: u64, blocks: &mut Blocks)
     }
 }
 
+/// How many words of a set are of another kind than those that are to be apart, or too many of their slot for its place.
+fn misfits(set: &[AtomicU64], kind: Kind) -> usize {
+    let word = |place: &AtomicU64| place.load(Ordering::Relaxed);
+    let mut count = 0;
+    for (at, place) in set.iter().enumerate() {
+        let one = word(place);
+        if one <= word::VOID || slots::all_know(one) {
+            continue;
+        }
+        let same = |other: u64| word::same_slot(one, other) && Kind::of(other) == Some(kind);
+        let in_front = || set[..at].iter().filter(|place| same(word(place))).count();
+        count += usize::from(Kind::of(one) != Some(kind) || in_front() >= PLACES);
+    }
+    count
+}
+
 /// Whether the others can be made to pass a barrier: not known yet, so, or not so.
 static BARRIER: AtomicU32 = AtomicU32::new(UNKNOWN);
 const UNKNOWN: u32 = 0;
@@ -278,6 +292,9 @@ fn barrier() -> bool {
     BARRIER.store(if passed { THERE } else { NOT_THERE }, Ordering::Relaxed);
     passed
 }
+
+/// How many words of a slot a place has room for.
+const PLACES: usize = size_of::<Place>() / size_of::<u64>();
 
 /// How many words of another kind a set whose words are apart can have.
 const MOST: usize = 5;

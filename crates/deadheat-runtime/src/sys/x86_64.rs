@@ -361,6 +361,9 @@ macro_rules! shim_variadic {
     };
 }
 
+/// The bytes of a `struct stat`.
+pub(crate) const STATUS: usize = 144;
+
 /// What a `va_list` points to.
 #[derive(Clone, Copy)]
 #[repr(C)]
@@ -369,6 +372,45 @@ pub(crate) struct ArgumentList {
     offsets: [u32; 2],
     overflow: usize,
     saved: usize,
+}
+
+impl ArgumentList {
+    /// The bytes of the general registers that are saved, and behind which offset none of the vector registers' is left.
+    const GENERAL: u32 = 48;
+    const VECTOR: u32 = 176;
+
+    /// Takes the next argument, which is a number or a pointer.
+    ///
+    /// # Safety
+    /// There is one, of such a type.
+    pub(crate) unsafe fn word(&mut self) -> usize {
+        let [general, _] = &mut self.offsets;
+        if *general < Self::GENERAL {
+            let at = self.saved + *general as usize;
+            *general += 8;
+            // SAFETY: the callee's caller saved its general registers there.
+            return unsafe { (at as *const usize).read() };
+        }
+        let at = self.overflow;
+        self.overflow += 8;
+        // SAFETY: the caller's promise.
+        unsafe { (at as *const usize).read() }
+    }
+
+    /// Passes by the next argument, which is a `double`.
+    pub(crate) fn pass_double(&mut self) {
+        let [_, vector] = &mut self.offsets;
+        if *vector < Self::VECTOR {
+            *vector += 16;
+        } else {
+            self.overflow += 8;
+        }
+    }
+
+    /// Passes by the next argument, which is a `long double`.
+    pub(crate) fn pass_long_double(&mut self) {
+        self.overflow = self.overflow.next_multiple_of(16) + 16;
+    }
 }
 
 /// The arguments of a variadic function, as [`shim_variadic!`] lays them on the stack.

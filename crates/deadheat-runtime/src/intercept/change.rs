@@ -1,0 +1,119 @@
+//! Arrays that are sorted in place, texts that are taken apart, and those that are changed from one set of characters to another.
+
+use core::ffi::{c_char, c_int, c_void};
+use core::ptr::null_mut;
+
+use super::string::strtok_r;
+use super::touch::{length, read_if, read_text, reads, write_if, writes, written_text};
+use crate::cold::start;
+
+/// What is sorted is written, whatever order it had.
+fn sorted(pc: usize, base: *mut c_void, count: usize, size: usize) {
+    if count > 1 {
+        writes(pc, base.cast::<u8>(), count.saturating_mul(size));
+    }
+}
+
+functions! {
+    dh_wrap_qsort / qsort "qsort" (base: *mut c_void, count: usize, size: usize, order: usize) -> (), pc,
+        before sorted(pc, base, count, size), after _got ();
+    dh_wrap_qsort_r / qsort_r "qsort_r"
+        (base: *mut c_void, count: usize, size: usize, order: usize, more: *mut c_void) -> (), pc,
+        before sorted(pc, base, count, size), after _got ();
+    dh_wrap_strxfrm / strxfrm "strxfrm" (to: *mut c_char, from: *const c_char, room: usize) -> usize, pc,
+        before read_text(pc, from), after got if got < room { writes(pc, to, got + 1) };
+    dh_wrap_mbstowcs / mbstowcs "mbstowcs" (to: *mut u32, from: *const c_char, room: usize) -> usize, pc,
+        before (), after got converted(pc, to, room, got, || read_text(pc, from));
+    dh_wrap_wcstombs / wcstombs "wcstombs" (to: *mut u8, from: *const u32, room: usize) -> usize, pc,
+        before (), after got converted(pc, to, room, got, || {});
+    dh_wrap_wcrtomb / wcrtomb "wcrtomb" (to: *mut u8, wide: u32, state: *mut c_void) -> usize, pc,
+        before (), after got if got != usize::MAX && !to.is_null() { writes(pc, to, got) };
+    dh_wrap_mbrtowc / mbrtowc "mbrtowc" (to: *mut u32, from: *const u8, room: usize, state: *mut c_void) -> usize, pc,
+        before (),
+        after got if got <= room && !from.is_null() {
+            reads(pc, from, got.max(1).min(room));
+            write_if(pc, to);
+        };
+    dh_wrap_confstr / confstr "confstr" (name: c_int, to: *mut c_char, room: usize) -> usize, pc,
+        before (), after got if got > 0 && !to.is_null() { writes(pc, to, got.min(room)) };
+    dh_wrap_mkdtemp / mkdtemp "mkdtemp" (path: *mut c_char) -> *mut c_char, pc, before (), after got written_text(pc, got);
+}
+
+/// A text of wide or other characters was made of another one, so many without the end.
+fn converted<T>(pc: usize, to: *mut T, room: usize, got: usize, from: impl Fn()) {
+    if to.is_null() || got == usize::MAX {
+        return;
+    }
+    if got < room {
+        from();
+    }
+    writes(pc, to, if got < room { got + 1 } else { got });
+}
+
+/// Where `strtok` goes on: all threads have it in common.
+static mut STRTOK_STATE: *mut c_char = null_mut();
+
+intercept! {
+    /// `strtok`
+    fn dh_wrap_strtok / strtok(text: *mut c_char, set: *const c_char) -> *mut c_char; pc {
+        // SAFETY: passed on; the state is the C library's, which no other function knows.
+        unsafe { strtok_r(text, set, &raw mut STRTOK_STATE, pc) }
+    }
+}
+
+intercept! {
+    /// `strsep`
+    fn dh_wrap_strsep / strsep(rest: *mut *mut c_char, set: *const c_char) -> *mut c_char; pc {
+        type Real = unsafe extern "C" fn(*mut *mut c_char, *const c_char) -> *mut c_char;
+        // SAFETY: passed on. `rest` holds a position within the text, or null.
+        unsafe {
+            let token = real!("strsep", Real)(rest, set);
+            if start::recording() {
+                read_if(pc, rest);
+                if !token.is_null() {
+                    read_text(pc, set);
+                    write_if(pc, rest);
+                    let len = length::<u8>(token.cast(), usize::MAX);
+                    reads(pc, token, len + 1);
+                    // What ended the token is zero now.
+                    writes(pc, token.add(len), usize::from(!(*rest).is_null()));
+                }
+            }
+            token
+        }
+    }
+}
+
+/// Where a text goes on, if there is one.
+unsafe fn place(text: *mut *mut c_char) -> *mut c_char {
+    // SAFETY: the program's, if it is there.
+    if text.is_null() { null_mut() } else { unsafe { *text } }
+}
+
+intercept! {
+    /// `iconv`
+    fn dh_wrap_iconv / iconv(
+        how: *mut c_void, from: *mut *mut c_char, left: *mut usize, to: *mut *mut c_char, room: *mut usize,
+    ) -> usize; pc {
+        type Real = unsafe extern "C" fn(
+            *mut c_void, *mut *mut c_char, *mut usize, *mut *mut c_char, *mut usize,
+        ) -> usize;
+        // SAFETY: passed on.
+        unsafe {
+            let before = (place(from), place(to));
+            let result = real!("iconv", Real)(how, from, left, to, room);
+            if start::recording() {
+                for (text, size, begin, written) in [(from, left, before.0, false), (to, room, before.1, true)] {
+                    if begin.is_null() {
+                        continue;
+                    }
+                    write_if(pc, text);
+                    write_if(pc, size);
+                    let count = (*text as usize).wrapping_sub(begin as usize);
+                    if written { writes(pc, begin, count) } else { reads(pc, begin, count) }
+                }
+            }
+            result
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! What the system and the C library say of the process, its files and the machine, stored where the program asks for it.
+
+use core::ffi::{c_char, c_int, c_void};
+
+use super::descriptor::made;
+use super::touch::{length, read_if, read_text, reads, write_if, writes, written_text};
+use crate::cold::start;
+use crate::sys::machine::STATUS;
+
+/// A `struct stat`.
+type Status = [u8; STATUS];
+/// A `struct statx`.
+type LongStatus = [u64; 32];
+/// A `struct statfs`, a `struct statvfs`.
+type FileSystem = [u64; 15];
+type FileSystemOfPosix = [u64; 14];
+/// A `struct utsname`.
+type Name = [u8; 390];
+/// A `struct rusage`.
+type Used = [u64; 18];
+/// A `struct sysinfo`.
+type Machine = [u64; 14];
+/// A `struct tms`.
+type Times = [u64; 4];
+/// What of a `sigset_t` the system knows.
+type Signals = u64;
+/// A `siginfo_t`.
+type About = [u64; 16];
+
+/// A text of at most `room` bytes was put there.
+unsafe fn cut_text(pc: usize, to: *const c_char, room: usize) {
+    if !to.is_null() {
+        // SAFETY: so far the buffer is the program's.
+        writes(pc, to, (unsafe { length::<u8>(to.cast(), room) } + 1).min(room));
+    }
+}
+
+/// An address of a socket was put where there was room for so much; its whole length is told.
+unsafe fn address(pc: usize, to: *mut c_void, len: *mut u32, room: u32) {
+    if !to.is_null() && !len.is_null() {
+        // SAFETY: the system has stored it.
+        writes(pc, to.cast::<u8>(), unsafe { *len }.min(room) as usize);
+        writes(pc, len, 1);
+    }
+}
+
+/// The room that the program says there is.
+unsafe fn room(len: *const u32) -> u32 {
+    // SAFETY: the program's, if it is there.
+    if len.is_null() { 0 } else { unsafe { *len } }
+}
+
+functions! {
+    dh_wrap_stat / stat "stat" (path: *const c_char, to: *mut Status) -> c_int, pc, before read_text(pc, path), after got if got == 0 { write_if(pc, to) };
+    dh_wrap_lstat / lstat "lstat" (path: *const c_char, to: *mut Status) -> c_int, pc, before read_text(pc, path), after got if got == 0 { write_if(pc, to) };
+    dh_wrap_fstat / fstat "fstat" (file: c_int, to: *mut Status) -> c_int, pc, before (), after got if got == 0 { write_if(pc, to) };
+    dh_wrap_fstatat / fstatat "fstatat" (folder: c_int, path: *const c_char, to: *mut Status, flags: c_int) -> c_int, pc, before read_text(pc, path), after got if got == 0 { write_if(pc, to) };
+    dh_wrap_statfs / statfs "statfs" (path: *const c_char, to: *mut FileSystem) -> c_int, pc, before read_text(pc, path), after got if got == 0 { write_if(pc, to) };
+    dh_wrap_fstatfs / fstatfs "fstatfs" (file: c_int, to: *mut FileSystem) -> c_int, pc, before (), after got if got == 0 { write_if(pc, to) };
+    dh_wrap_statvfs / statvfs "statvfs" (path: *const c_char, to: *mut FileSystemOfPosix) -> c_int, pc, before read_text(pc, path), after got if got == 0 { write_if(pc, to) };
+    dh_wrap_fstatvfs / fstatvfs "fstatvfs" (file: c_int, to: *mut FileSystemOfPosix) -> c_int, pc, before (), after got if got == 0 { write_if(pc, to) };
+    dh_wrap_getrlimit / getrlimit "getrlimit" (what: c_int, to: *mut [u64; 2]) -> c_int, pc, before (), after got if got == 0 { write_if(pc, to) };
+    dh_wrap_setrlimit / setrlimit "setrlimit" (what: c_int, from: *const [u64; 2]) -> c_int, pc, before read_if(pc, from), after _got ();
+    dh_wrap_prlimit / prlimit "prlimit" (process: c_int, what: c_int, from: *const [u64; 2], to: *mut [u64; 2]) -> c_int, pc, before read_if(pc, from), after got if got == 0 { write_if(pc, to) };
+    dh_wrap_mkstemp / mkstemp "mkstemp" (path: *mut c_char) -> c_int, pc, before (), after got named(pc, path, got);
+    dh_wrap_mkostemp / mkostemp "mkostemp" (path: *mut c_char, flags: c_int) -> c_int, pc, before (), after got named(pc, path, got);
+    dh_wrap_stat64 / stat64 "stat64" (path: *const c_char, to: *mut Status) -> c_int, pc, before read_text(pc, path), after got if got == 0 { write_if(pc, to) };
+    dh_wrap_lstat64 / lstat64 "lstat64" (path: *const c_char, to: *mut Status) -> c_int, pc, before read_text(pc, path), after got if got == 0 { write_if(pc, to) };
+    dh_wrap_fstat64 / fstat64 "fstat64" (file: c_int, to: *mut Status) -> c_int, pc, before (), after got if got == 0 { write_if(pc, to) };
+    dh_wrap_fstatat64 / fstatat64 "fstatat64" (folder: c_int, path: *const c_char, to: *mut Status, flags: c_int) -> c_int, pc, before read_text(pc, path), after got if got == 0 { write_if(pc, to) };
+    dh_wrap_statfs64 / statfs64 "statfs64" (path: *const c_char, to: *mut FileSystem) -> c_int, pc, before read_text(pc, path), after got if got == 0 { write_if(pc, to) };
+    dh_wrap_fstatfs64 / fstatfs64 "fstatfs64" (file: c_int, to: *mut FileSystem) -> c_int, pc, before (), after got if got == 0 { write_if(pc, to) };
+    dh_wrap_statvfs64 / statvfs64 "statvfs64" (path: *const c_char, to: *mut FileSystemOfPosix) -> c_int, pc, before read_text(pc, path), after got if got == 0 { write_if(pc, to) };
+    dh_wrap_fstatvfs64 / fstatvfs64 "fstatvfs64" (file: c_int, to: *mut FileSystemOfPosix) -> c_int, pc, before (), after got if got == 0 { write_if(pc, to) };
+    dh_wrap_getrlimit64 / getrlimit64 "getrlimit64" (what: c_int, to: *mut [u64; 2]) -> c_int, pc, before (), after got if got == 0 { write_if(pc, to) };
+    dh_wrap_setrlimit64 / setrlimit64 "setrlimit64" (what: c_int, from: *const [u64; 2]) -> c_int, pc, before read_if(pc, from), after _got ();
+    dh_wrap_prlimit64 / prlimit64 "prlimit64" (process: c_int, what: c_int, from: *const [u64; 2], to: *mut [u64; 2]) -> c_int, pc, before read_if(pc, from), after got if got == 0 { write_if(pc, to) };
+    dh_wrap_mkstemp64 / mkstemp64 "mkstemp64" (path: *mut c_char) -> c_int, pc, before (), after got named(pc, path, got);
+    dh_wrap_mkostemp64 / mkostemp64 "mkostemp64" (path: *mut c_char, flags: c_int) -> c_int, pc, before (), after got named(pc, path, got);
+    dh_wrap_statx / statx "statx" (folder: c_int, path: *const c_char, flags: c_int, mask: u32, to: *mut LongStatus) -> c_int, pc, before read_text(pc, path), after got if got == 0 { write_if(pc, to) };
+    dh_wrap_uname / uname "uname" (to: *mut Name) -> c_int, pc, before (), after got if got == 0 { write_if(pc, to) };
+    dh_wrap_gethostname / gethostname "gethostname" (to: *mut c_char, room: usize) -> c_int, pc, before (), after got if got == 0 { cut_text(pc, to, room) };
+    dh_wrap___gethostname_chk / gethostname_chk "__gethostname_chk" (to: *mut c_char, room: usize, all: usize) -> c_int, pc, before (), after got if got == 0 { cut_text(pc, to, room) };
+    dh_wrap_sysinfo / sysinfo "sysinfo" (to: *mut Machine) -> c_int, pc, before (), after got if got == 0 { write_if(pc, to) };
+    dh_wrap_times / times "times" (to: *mut Times) -> i64, pc, before (), after got if got != -1 { write_if(pc, to) };
+    dh_wrap_getrusage / getrusage "getrusage" (who: c_int, to: *mut Used) -> c_int, pc, before (), after got if got == 0 { write_if(pc, to) };
+    dh_wrap_getitimer / getitimer "getitimer" (which: c_int, to: *mut [u64; 4]) -> c_int, pc, before (), after got if got == 0 { write_if(pc, to) };
+    dh_wrap_timerfd_gettime / timerfd_gettime "timerfd_gettime" (file: c_int, to: *mut [u64; 4]) -> c_int, pc, before (), after got if got == 0 { write_if(pc, to) };
+    dh_wrap_wait / wait "wait" (status: *mut c_int) -> c_int, pc, before (), after got if got > 0 { write_if(pc, status) };
+    dh_wrap_waitpid / waitpid "waitpid" (process: c_int, status: *mut c_int, options: c_int) -> c_int, pc, before (), after got if got > 0 { write_if(pc, status) };
+    dh_wrap_wait3 / wait3 "wait3" (status: *mut c_int, options: c_int, used: *mut Used) -> c_int, pc, before (), after got if got > 0 { write_if(pc, status); write_if(pc, used) };
+    dh_wrap_wait4 / wait4 "wait4" (process: c_int, status: *mut c_int, options: c_int, used: *mut Used) -> c_int, pc, before (), after got if got > 0 { write_if(pc, status); write_if(pc, used) };
+    dh_wrap_waitid / waitid "waitid" (kind: c_int, process: u32, to: *mut About, options: c_int) -> c_int, pc, before (), after got if got == 0 { write_if(pc, to) };
+    dh_wrap_getcwd / getcwd "getcwd" (to: *mut c_char, room: usize) -> *mut c_char, pc, before (), after got if got == to { written_text(pc, got) };
+    dh_wrap___getcwd_chk / getcwd_chk "__getcwd_chk" (to: *mut c_char, room: usize, all: usize) -> *mut c_char, pc, before (), after got if got == to { written_text(pc, got) };
+    dh_wrap_realpath / realpath "realpath" (path: *const c_char, to: *mut c_char) -> *mut c_char, pc, before read_text(pc, path), after got if got == to { written_text(pc, got) };
+    dh_wrap___realpath_chk / realpath_chk "__realpath_chk" (path: *const c_char, to: *mut c_char, all: usize) -> *mut c_char, pc, before read_text(pc, path), after got if got == to { written_text(pc, got) };
+    dh_wrap_readlink / readlink "readlink" (path: *const c_char, to: *mut u8, room: usize) -> isize, pc, before read_text(pc, path), after got if got > 0 { writes(pc, to, got as usize) };
+    dh_wrap___readlink_chk / readlink_chk "__readlink_chk" (path: *const c_char, to: *mut u8, room: usize, all: usize) -> isize, pc, before read_text(pc, path), after got if got > 0 { writes(pc, to, got as usize) };
+    dh_wrap_readlinkat / readlinkat "readlinkat" (folder: c_int, path: *const c_char, to: *mut u8, room: usize) -> isize, pc, before read_text(pc, path), after got if got > 0 { writes(pc, to, got as usize) };
+    dh_wrap_getrandom / getrandom "getrandom" (to: *mut u8, room: usize, flags: u32) -> isize, pc, before (), after got if got > 0 { writes(pc, to, got as usize) };
+    dh_wrap_getentropy / getentropy "getentropy" (to: *mut u8, room: usize) -> c_int, pc, before (), after got if got == 0 { writes(pc, to, room) };
+    dh_wrap_setsockopt / setsockopt "setsockopt" (file: c_int, level: c_int, option: c_int, from: *const u8, size: u32) -> c_int, pc, before if !from.is_null() { reads(pc, from, size as usize) }, after _got ();
+    dh_wrap_bind / bind "bind" (file: c_int, from: *const u8, size: u32) -> c_int, pc, before if !from.is_null() { reads(pc, from, size as usize) }, after _got ();
+    dh_wrap_pthread_sigmask / pthread_sigmask "pthread_sigmask" (how: c_int, from: *const Signals, to: *mut Signals) -> c_int, pc, before read_if(pc, from), after got if got == 0 { write_if(pc, to) };
+    dh_wrap_sigprocmask / sigprocmask "sigprocmask" (how: c_int, from: *const Signals, to: *mut Signals) -> c_int, pc, before read_if(pc, from), after got if got == 0 { write_if(pc, to) };
+    dh_wrap_sigpending / sigpending "sigpending" (to: *mut Signals) -> c_int, pc, before (), after got if got == 0 { write_if(pc, to) };
+    dh_wrap_sigemptyset / sigemptyset "sigemptyset" (to: *mut Signals) -> c_int, pc, before write_if(pc, to), after _got ();
+    dh_wrap_sigfillset / sigfillset "sigfillset" (to: *mut Signals) -> c_int, pc, before write_if(pc, to), after _got ();
+    dh_wrap_sigaddset / sigaddset "sigaddset" (to: *mut Signals, signal: c_int) -> c_int, pc, before write_if(pc, to), after _got ();
+    dh_wrap_sigdelset / sigdelset "sigdelset" (to: *mut Signals, signal: c_int) -> c_int, pc, before write_if(pc, to), after _got ();
+    dh_wrap_sigismember / sigismember "sigismember" (from: *const Signals, signal: c_int) -> c_int, pc, before read_if(pc, from), after _got ();
+    dh_wrap_sem_getvalue / sem_getvalue "sem_getvalue" (semaphore: *mut c_void, to: *mut c_int) -> c_int, pc, before (), after got if got == 0 { write_if(pc, to) };
+    dh_wrap_sched_getaffinity / sched_getaffinity "sched_getaffinity" (process: c_int, size: usize, to: *mut u8) -> c_int, pc, before (), after got if got == 0 { writes(pc, to, size) };
+    dh_wrap_pthread_getaffinity_np / pthread_getaffinity_np "pthread_getaffinity_np" (thread: usize, size: usize, to: *mut u8) -> c_int, pc, before (), after got if got == 0 { writes(pc, to, size) };
+    dh_wrap_pthread_getname_np / pthread_getname_np "pthread_getname_np" (thread: usize, to: *mut c_char, room: usize) -> c_int, pc, before (), after got if got == 0 { written_text(pc, to) };
+    dh_wrap_getgroups / getgroups "getgroups" (room: c_int, to: *mut u32) -> c_int, pc, before (), after got if got > 0 && room > 0 { writes(pc, to, got as usize) };
+    dh_wrap_ttyname_r / ttyname_r "ttyname_r" (file: c_int, to: *mut c_char, room: usize) -> c_int, pc, before (), after got if got == 0 { written_text(pc, to) };
+    dh_wrap_backtrace / backtrace "backtrace" (to: *mut usize, room: c_int) -> c_int, pc, before (), after got if got > 0 { writes(pc, to, got as usize) };
+    dh_wrap_mincore / mincore "mincore" (from: *mut c_void, len: usize, to: *mut u8) -> c_int, pc, before (), after got if got == 0 { writes(pc, to, len.div_ceil(4096)) };
+}
+
+/// A file was made of which the last six characters of the name, in front of what ends it, were chosen.
+unsafe fn named(pc: usize, path: *mut c_char, file: c_int) {
+    made(pc, file);
+    if file >= 0 {
+        // SAFETY: the program's text, which ends.
+        unsafe { written_text(pc, path) };
+    }
+}
+
+/// What stores the address of a socket where there is room for so much.
+macro_rules! stores_address {
+    ($($export:ident / $inner:ident $name:literal)*) => {$(
+        intercept! {
+            fn $export / $inner(file: c_int, to: *mut c_void, len: *mut u32) -> c_int; pc {
+                type Real = unsafe extern "C" fn(c_int, *mut c_void, *mut u32) -> c_int;
+                // SAFETY: passed on.
+                unsafe {
+                    let before = room(len);
+                    let result = real!($name, Real)(file, to, len);
+                    if result == 0 && start::recording() {
+                        address(pc, to, len, before);
+                    }
+                    result
+                }
+            }
+        }
+    )*};
+}
+
+stores_address! {
+    dh_wrap_getsockname / getsockname "getsockname"
+    dh_wrap_getpeername / getpeername "getpeername"
+}
+
+intercept! {
+    /// `getsockopt`
+    fn dh_wrap_getsockopt / getsockopt(file: c_int, level: c_int, option: c_int, to: *mut c_void, len: *mut u32) -> c_int; pc {
+        type Real = unsafe extern "C" fn(c_int, c_int, c_int, *mut c_void, *mut u32) -> c_int;
+        // SAFETY: passed on.
+        unsafe {
+            let before = room(len);
+            let result = real!("getsockopt", Real)(file, level, option, to, len);
+            if result == 0 && start::recording() {
+                address(pc, to, len, before);
+            }
+            result
+        }
+    }
+}
