@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 /// Source files above this size are not shown.
-const LARGEST: u64 = 8 << 20;
+const LARGEST: u64 = 64 << 20;
 
 /// Where the text of source files comes from.
 pub trait Sources {

@@ -4,7 +4,9 @@ use core::ffi::{c_char, c_int, c_void};
 use core::ptr::null_mut;
 
 use super::string::strtok_r;
-use super::touch::{length, read_if, read_text, reads, write_if, writes, written_text};
+use super::touch::{
+    length, read_if, read_text, reads_seldom as reads, write_if, writes_seldom as writes, written_text,
+};
 use crate::cold::start;
 
 /// What is sorted is written, whatever order it had.

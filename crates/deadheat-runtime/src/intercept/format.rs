@@ -8,7 +8,7 @@ use core::ptr::null_mut;
 
 use super::descriptor::release;
 use super::directive::{Arguments, Class, Limit, MOST, Use, of_print};
-use super::touch::{Unit, length, reads, writes};
+use super::touch::{Unit, length, reads_seldom as reads, writes_seldom as writes};
 use crate::cold::start;
 use crate::sys::machine::{ArgumentList, Variadic, caller_word};
 

@@ -3,7 +3,7 @@
 use core::ffi::{c_char, c_int, c_long};
 use core::ptr::null_mut;
 
-use super::touch::{reads, write_if, writes};
+use super::touch::{reads_seldom as reads, write_if, writes_seldom as writes};
 use crate::cold::start;
 
 /// A text was read up to and with the character at `last`, whose address is stored where that is asked for.

@@ -6,7 +6,7 @@ use core::ffi::{c_char, c_int, c_void};
 
 use super::directive::{Use, of_scan};
 use super::format::words;
-use super::touch::{Unit, length, reads, writes};
+use super::touch::{Unit, length, reads_seldom as reads, writes_seldom as writes};
 use crate::cold::start;
 use crate::sys::machine::{ArgumentList, Variadic};
 

@@ -3,7 +3,9 @@
 use core::ffi::{c_char, c_int, c_void};
 
 use super::descriptor::made;
-use super::touch::{length, read_if, read_text, reads, write_if, writes, written_text};
+use super::touch::{
+    length, read_if, read_text, reads_seldom as reads, write_if, writes_seldom as writes, written_text,
+};
 use crate::cold::start;
 use crate::sys::machine::STATUS;
 

@@ -316,30 +316,53 @@ pub(crate) unsafe fn length<T: Unit>(text: *const T, limit: usize) -> usize {
     at
 }
 
+/// As [`reads`], out of line: for the many functions that are called seldom.
+#[inline(always)]
+pub(super) fn reads_seldom<T>(pc: usize, from: *const T, count: usize) {
+    reads_bytes(pc, from.cast(), count.wrapping_mul(size_of::<T>()));
+}
+
+/// As [`writes`], out of line.
+#[inline(always)]
+pub(super) fn writes_seldom<T>(pc: usize, to: *const T, count: usize) {
+    writes_bytes(pc, to.cast(), count.wrapping_mul(size_of::<T>()));
+}
+
+#[inline(never)]
+fn reads_bytes(pc: usize, from: *const u8, len: usize) {
+    if !from.is_null() {
+        reads(pc, from, len);
+    }
+}
+
+#[inline(never)]
+fn writes_bytes(pc: usize, to: *const u8, len: usize) {
+    if !to.is_null() {
+        writes(pc, to, len);
+    }
+}
+
 /// Records that a thing is read, if it is there.
 #[inline(always)]
 pub(super) fn read_if<T>(pc: usize, from: *const T) {
-    if !from.is_null() {
-        reads(pc, from, 1);
-    }
+    reads_seldom(pc, from, 1);
 }
 
 /// Records that a thing is written, if it is there.
 #[inline(always)]
 pub(super) fn write_if<T>(pc: usize, to: *mut T) {
-    if !to.is_null() {
-        writes(pc, to, 1);
-    }
+    writes_seldom(pc, to, 1);
 }
 
 /// Records that a text is read up to its end, if it is there.
 ///
 /// # Safety
 /// It ends.
+#[inline(never)]
 pub(super) unsafe fn read_text(pc: usize, text: *const c_char) {
     if !text.is_null() {
         // SAFETY: the caller's promise.
-        reads(pc, text, unsafe { length::<u8>(text.cast(), usize::MAX) } + 1);
+        reads_bytes(pc, text.cast(), unsafe { length::<u8>(text.cast(), usize::MAX) } + 1);
     }
 }
 
@@ -347,9 +370,10 @@ pub(super) unsafe fn read_text(pc: usize, text: *const c_char) {
 ///
 /// # Safety
 /// It ends.
+#[inline(never)]
 pub(super) unsafe fn written_text(pc: usize, text: *const c_char) {
     if !text.is_null() {
         // SAFETY: the caller's promise.
-        writes(pc, text, unsafe { length::<u8>(text.cast(), usize::MAX) } + 1);
+        writes_bytes(pc, text.cast(), unsafe { length::<u8>(text.cast(), usize::MAX) } + 1);
     }
 }

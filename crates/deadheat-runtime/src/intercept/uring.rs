@@ -19,10 +19,23 @@ shim_before!(dh_wrap_syscall, before_syscall);
 /// `syscall`: its arguments are passed on as they are.
 unsafe extern "C" fn before_syscall(number: c_long) -> unsafe extern "C" fn() {
     if number == SETUP {
-        say();
+        // SAFETY: both have the arguments in the same registers.
+        return unsafe { core::mem::transmute::<Call, unsafe extern "C" fn()>(set_up) };
     }
     confine::before_syscall(number);
     real!("syscall", unsafe extern "C" fn())
+}
+
+type Call = unsafe extern "C" fn(c_long, usize, usize) -> c_long;
+
+/// `io_uring_setup`: many programs try whether there is such a thing, and the kernel says mostly that there is not.
+unsafe extern "C" fn set_up(number: c_long, entries: usize, parameters: usize) -> c_long {
+    // SAFETY: passed on.
+    let result = unsafe { real!("syscall", Call)(number, entries, parameters) };
+    if result >= 0 {
+        say();
+    }
+    result
 }
 
 /// Modules were loaded: the library that makes such calls by itself may be among them.

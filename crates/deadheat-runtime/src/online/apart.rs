@@ -10,13 +10,17 @@
 //! cell once more.
 
 use super::crowd::harmless;
+use super::fewest::is_made_up_for;
 use super::pair::Entered;
 use super::set::Seen;
-use super::word::{self, ATOMIC, WRITE, is_earlier, joins, makes_up_for, stands_for, with};
+use super::word::{self, ATOMIC, WRITE, is_earlier, joins, makes_up_for, stands_for, with, without};
 use crate::sys::primitive::{AtomicU64, Ordering, fence_beside_barrier};
 
 /// What a thread has of one set: two words, as atomic loads and others may be in moments far from each other.
 pub(crate) type Place = [AtomicU64; 2];
+
+/// What it has where two words do not do: who reads a granule byte by byte, each in another moment, needs one for each byte, and one that is double may be in the way.
+pub(crate) type Rest = [AtomicU64; 8];
 
 /// Which of the accesses that do not matter to each other a set has apart.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -55,18 +59,20 @@ pub(crate) fn enter(
     seen: &impl Seen,
     (first, link): (&AtomicU64, u64),
     others: &[AtomicU64],
-    place: &Place,
+    (place, rest): (&Place, impl FnOnce() -> &'static Rest),
     (mine, again): (u64, bool),
 ) -> Entered {
     let entered = match room(place, mine) {
-        Room::There if again => Entered::There,
-        Room::There => return Entered::There,
-        Room::None => return Entered::No,
         Room::At(at, new) => {
             place[at].store(new, Ordering::Release);
             Entered::Yes
         }
+        Room::There => Entered::There,
+        Room::None => into_rest(place, rest(), mine),
     };
+    if entered == Entered::No || entered == Entered::There && !again {
+        return entered;
+    }
     fence_beside_barrier();
     if first.load(Ordering::SeqCst) != link {
         return Entered::Met;
@@ -117,9 +123,57 @@ fn room(place: &Place, mine: u64) -> Room {
     }
 }
 
+/// Publishes an access in a thread's place that has no room for it in its first two words.
+#[inline(never)]
+fn into_rest(place: &Place, rest: &Rest, mine: u64) -> Entered {
+    let places = || place.iter().chain(rest);
+    let (mut same, mut joined, mut free) = (None, None, None);
+    for place in places() {
+        let word = place.load(Ordering::Relaxed);
+        if word == 0 {
+            free = free.or(Some((place, mine)));
+        } else if stands_for(word, mine) {
+            return Entered::There;
+        } else if is_earlier(word, mine) {
+            same = Some((place, mine));
+        } else if joined.is_none() && joins(word, mine) {
+            let both = with(word, mine);
+            joined = (both != 0).then_some((place, both));
+        }
+    }
+    let Some((at, new)) = same.or(joined).or(free).or_else(|| made_up_for(place, rest, mine)) else {
+        return Entered::No;
+    };
+    at.store(new, Ordering::Release);
+    // Of the others it takes its bytes: so each byte is in one of them, unless that is a double one. Who unites the words meanwhile and has seen neither has taken the name away before.
+    for other in places().filter(|_| mine & ATOMIC == 0) {
+        let word = other.load(Ordering::Relaxed);
+        let left = without(word, mine);
+        if word != 0 && word != new && left != word {
+            other.store(left, Ordering::Release);
+        }
+    }
+    Entered::Yes
+}
+
+/// A word of a thread's place that others of it make up for together.
+#[cold]
+fn made_up_for<'a>(place: &'a Place, rest: &'a Rest, mine: u64) -> Option<(&'a AtomicU64, u64)> {
+    let mut words = [0; MOST];
+    for (word, place) in words.iter_mut().zip(place.iter().chain(rest)) {
+        *word = place.load(Ordering::Relaxed);
+    }
+    let at = (0..MOST).find(|&at| is_made_up_for(&words, at))?;
+    place.iter().chain(rest).nth(at).map(|place| (place, mine))
+}
+
+/// How many words a thread can have of one set.
+pub(crate) const MOST: usize = (size_of::<Place>() + size_of::<Rest>()) / size_of::<u64>();
+
 /// Puts a word of a set's kind into its thread's place, which nobody else knows yet; `false` without room.
-pub(crate) fn put(place: &Place, word: u64) -> bool {
-    let free = place.iter().find(|place| place.load(Ordering::Relaxed) == 0);
+pub(crate) fn put(place: &Place, rest: impl FnOnce() -> &'static Rest, word: u64) -> bool {
+    let is_free = |place: &&AtomicU64| place.load(Ordering::Relaxed) == 0;
+    let free = place.iter().find(is_free).or_else(|| rest().iter().find(is_free));
     free.is_some_and(|place| {
         place.store(word, Ordering::Release);
         true

@@ -42,7 +42,7 @@ const fn is_plain(word: u64) -> bool {
 }
 
 /// Whether others of these words make up for that one, each of its bytes.
-fn is_made_up_for(words: &[u64], at: usize) -> bool {
+pub(crate) fn is_made_up_for(words: &[u64], at: usize) -> bool {
     let word = words[at];
     if !is_plain(word) {
         return false;

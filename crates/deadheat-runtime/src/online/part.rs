@@ -158,8 +158,9 @@ pub(super) unsafe fn enter(
             return Entered::No;
         }
         let place = near.place(word::slot(mine), noted & NUMBER);
+        let rest = || places::rest(word::slot(mine), noted & NUMBER);
         let others = if noted & HAS_OTHERS != 0 { others(block).1 } else { &[] };
-        apart::enter(seen, (&cell[0], link), others, place, (mine, again))
+        apart::enter(seen, (&cell[0], link), others, (place, rest), (mine, again))
     }
 }
 
@@ -231,7 +232,8 @@ pub(super) unsafe fn part(cell: &[AtomicU64; 2], mine: u64, blocks: &mut Blocks)
             words.push(word);
             let slot = word::slot(word);
             let place = || places::find(slot, number).unwrap_or_else(|| places::make(slot, number));
-            let placed = Kind::of(word) == Some(kind) && apart::put(place(), word);
+            let rest = || places::rest(slot, number);
+            let placed = Kind::of(word) == Some(kind) && apart::put(place(), rest, word);
             if !placed && fits {
                 fits = others.get(count).is_some_and(|other| {
                     other.store(word, Ordering::Relaxed);
@@ -267,7 +269,7 @@ fn misfits(set: &[AtomicU64], kind: Kind) -> usize {
         }
         let same = |other: u64| word::same_slot(one, other) && Kind::of(other) == Some(kind);
         let in_front = || set[..at].iter().filter(|place| same(word(place))).count();
-        count += usize::from(Kind::of(one) != Some(kind) || in_front() >= PLACES);
+        count += usize::from(Kind::of(one) != Some(kind) || in_front() >= apart::MOST);
     }
     count
 }
@@ -292,9 +294,6 @@ fn barrier() -> bool {
     BARRIER.store(if passed { THERE } else { NOT_THERE }, Ordering::Relaxed);
     passed
 }
-
-/// How many words of a slot a place has room for.
-const PLACES: usize = size_of::<Place>() / size_of::<u64>();
 
 /// How many words of another kind a set whose words are apart can have.
 const MOST: usize = 5;

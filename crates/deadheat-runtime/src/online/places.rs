@@ -5,7 +5,7 @@
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
-use super::apart::Place;
+use super::apart::{Place, Rest};
 use super::pool;
 use super::slots;
 use super::word::LAST_SLOT;
@@ -20,11 +20,13 @@ const EACH: usize = 64;
 /// they are not. (A hundred thousand numbers that four threads read in turn took 2.3 times as long without a limit.)
 const MOST: usize = TOGETHER * EACH;
 
-type Places = [Place; TOGETHER];
-type Directory = [AtomicPtr<Places>; EACH];
+type Group<T> = [T; TOGETHER];
+type Directory<T> = [AtomicPtr<Group<T>>; EACH];
+type Table<T> = [AtomicPtr<Directory<T>>; LAST_SLOT as usize + 1];
 
-static SLOTS: [AtomicPtr<Directory>; LAST_SLOT as usize + 1] =
-    [const { AtomicPtr::new(null_mut()) }; LAST_SLOT as usize + 1];
+static PLACES: Table<Place> = [const { AtomicPtr::new(null_mut()) }; LAST_SLOT as usize + 1];
+/// What threads have where two words do not do: few of their places are asked for.
+static RESTS: Table<Rest> = [const { AtomicPtr::new(null_mut()) }; LAST_SLOT as usize + 1];
 
 /// How many numbers were given.
 static NUMBERS: AtomicU32 = AtomicU32::new(0);
@@ -43,7 +45,7 @@ pub(super) fn number() -> u32 {
 pub(super) struct Near {
     /// The slot, and which of its places they are.
     key: u64,
-    places: *const Places,
+    places: *const Group<Place>,
 }
 
 impl Near {
@@ -54,7 +56,7 @@ impl Near {
 
     /// A slot's place in the set of a number.
     #[inline(always)]
-    pub(super) fn place<'a>(&mut self, slot: u32, number: u32) -> &'a Place {
+    pub(super) fn place(&mut self, slot: u32, number: u32) -> &'static Place {
         let key = (u64::from(slot) << u32::BITS) | (u64::from(number) / TOGETHER as u64);
         if self.key != key {
             let place = find(slot, number).unwrap_or_else(|| make(slot, number));
@@ -68,28 +70,48 @@ impl Near {
 
 /// A slot's place in the set of a number, if it was asked for before.
 #[inline(always)]
-pub(super) fn find<'a>(slot: u32, number: u32) -> Option<&'a Place> {
-    let number = number as usize;
-    // SAFETY: what is there stays mapped.
-    unsafe {
-        let directory = SLOTS[slot as usize % SLOTS.len()].load(Ordering::Acquire).as_ref()?;
-        let places = directory[number / TOGETHER % EACH].load(Ordering::Acquire).as_ref()?;
-        Some(&places[number % TOGETHER])
-    }
+pub(super) fn find(slot: u32, number: u32) -> Option<&'static Place> {
+    find_in(&PLACES, slot, number)
 }
 
 /// A slot's place in the set of a number.
 #[cold]
 #[inline(never)]
-pub(super) fn make<'a>(slot: u32, number: u32) -> &'a Place {
+pub(super) fn make(slot: u32, number: u32) -> &'static Place {
+    make_in(&PLACES, slot, number)
+}
+
+/// What a slot has in the set of a number beside its place.
+#[inline(always)]
+pub(super) fn rest(slot: u32, number: u32) -> &'static Rest {
+    #[cold]
+    #[inline(never)]
+    fn make(slot: u32, number: u32) -> &'static Rest {
+        make_in(&RESTS, slot, number)
+    }
+    find_in(&RESTS, slot, number).unwrap_or_else(|| make(slot, number))
+}
+
+#[inline(always)]
+fn find_in<T>(table: &'static Table<T>, slot: u32, number: u32) -> Option<&'static T> {
+    let number = number as usize;
+    // SAFETY: what is there stays mapped.
+    unsafe {
+        let directory = table[slot as usize % table.len()].load(Ordering::Acquire).as_ref()?;
+        let group = directory[number / TOGETHER % EACH].load(Ordering::Acquire).as_ref()?;
+        Some(&group[number % TOGETHER])
+    }
+}
+
+fn make_in<T>(table: &'static Table<T>, slot: u32, number: u32) -> &'static T {
     // A handler of a signal that comes meanwhile might wait for the pool's lock.
     let _quiet = sys::Quiet::new();
     let number = number as usize;
     // SAFETY: what is there stays mapped.
     unsafe {
-        let directory = &*made(&SLOTS[slot as usize % SLOTS.len()]);
-        let places = &*made(&directory[number / TOGETHER % EACH]);
-        &places[number % TOGETHER]
+        let directory = &*made(&table[slot as usize % table.len()]);
+        let group = &*made(&directory[number / TOGETHER % EACH]);
+        &group[number % TOGETHER]
     }
 }
 
@@ -117,6 +139,9 @@ pub(super) fn each(number: u32, mut each: impl FnMut(&AtomicU64)) {
     for slot in 1..=slots::highest() {
         if let Some(place) = find(slot, number) {
             place.iter().for_each(&mut each);
+        }
+        if let Some(rest) = find_in(&RESTS, slot, number) {
+            rest.iter().for_each(&mut each);
         }
     }
 }
