@@ -3,6 +3,7 @@
 use core::ffi::{c_char, c_int, c_void};
 use core::ptr::null_mut;
 
+use super::state::chosen;
 use super::string::strtok_r;
 use super::touch::{
     length, read_if, read_text, reads_seldom as reads, write_if, writes_seldom as writes, written_text,
@@ -38,7 +39,8 @@ functions! {
         };
     dh_wrap_confstr / confstr "confstr" (name: c_int, to: *mut c_char, room: usize) -> usize, pc,
         before (), after got if got > 0 && !to.is_null() { writes(pc, to, got.min(room)) };
-    dh_wrap_mkdtemp / mkdtemp "mkdtemp" (path: *mut c_char) -> *mut c_char, pc, before (), after got written_text(pc, got);
+    dh_wrap_mkdtemp / mkdtemp "mkdtemp" (path: *mut c_char) -> *mut c_char, pc,
+        before (), after got if !got.is_null() { chosen(pc, got) };
 }
 
 /// A text of wide or other characters was made of another one, so many without the end.

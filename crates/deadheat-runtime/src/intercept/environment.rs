@@ -5,6 +5,18 @@ use core::ffi::{c_char, c_int};
 
 use super::touch::{read_if, read_text, write_if};
 
+/// Whether there is a variable of that name.
+unsafe fn is_there(name: *const c_char) -> bool {
+    // SAFETY: the program's text.
+    !name.is_null()
+        && unsafe { !real!("getenv", unsafe extern "C" fn(*const c_char) -> *mut c_char)(name).is_null() }
+}
+
+/// The list is changed, or only looked through.
+fn changes(pc: usize, does: bool) {
+    if does { write_if(pc, list()) } else { read_if(pc, list()) }
+}
+
 /// Where the list is.
 fn list() -> *mut usize {
     weak_address!("environ") as *mut usize
@@ -26,14 +38,17 @@ functions! {
     dh_wrap_setenv / setenv "setenv" (name: *const c_char, value: *const c_char, over: c_int) -> c_int, pc,
         before {
             read_text(pc, name);
-            read_text(pc, value);
-            write_if(pc, list());
+            let does = over != 0 || !is_there(name);
+            if does {
+                read_text(pc, value);
+            }
+            changes(pc, does);
         },
         after _got ();
     dh_wrap_unsetenv / unsetenv "unsetenv" (name: *const c_char) -> c_int, pc,
         before {
             read_text(pc, name);
-            write_if(pc, list());
+            changes(pc, is_there(name));
         },
         after _got ();
     dh_wrap_putenv / putenv "putenv" (text: *mut c_char) -> c_int, pc,

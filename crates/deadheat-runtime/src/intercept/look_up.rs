@@ -19,8 +19,8 @@ type Host = [u64; 4];
 type Pattern = [u64; 8];
 /// A `regmatch_t`.
 type Match = [c_int; 2];
-/// A `glob_t`.
-type Names = [u64; 9];
+/// What `glob` stores of a `glob_t`.
+type Names = [u64; 3];
 
 /// The bytes of an address of a family.
 fn address_len(family: c_int) -> usize {
@@ -78,7 +78,7 @@ functions! {
                 read_text(pc, text);
             }
         },
-        after got if got == 0 && count > 0 && !to.is_null() { writes(pc, to, count) };
+        after got if got == 0 && tells_where(pattern) { writes(pc, to, count) };
     dh_wrap_glob / glob "glob" (text: *const c_char, flags: c_int, failed: usize, to: *mut Names) -> c_int, pc,
         before read_text(pc, text), after _got write_if(pc, to);
     dh_wrap_scandir / scandir "scandir" (path: *const c_char, to: *mut usize, wanted: usize, order: usize) -> c_int, pc,
@@ -86,6 +86,13 @@ functions! {
 }
 
 const REG_STARTEND: c_int = 4;
+
+/// Whether a pattern is one that says where it was found (it was not made with `REG_NOSUB`).
+unsafe fn tells_where(pattern: *const Pattern) -> bool {
+    const NO_SUB: u64 = 1 << 4;
+    // SAFETY: the program's pattern; the last word has its flags.
+    unsafe { (*pattern)[7] & NO_SUB == 0 }
+}
 
 /// What was looked up, if it was found, and where the program learns of that.
 unsafe fn found<T>(pc: usize, entry: *mut T, to: *mut *mut T) {

@@ -26,8 +26,8 @@ type Machine = [u64; 14];
 type Times = [u64; 4];
 /// What of a `sigset_t` the system knows.
 type Signals = u64;
-/// A `siginfo_t`.
-type About = [u64; 16];
+/// What `waitid` stores of a `siginfo_t`: the signal and why, then the process and what became of it.
+type About = [c_int; 7];
 
 /// A text of at most `room` bytes was put there.
 unsafe fn cut_text(pc: usize, to: *const c_char, room: usize) {
@@ -122,12 +122,24 @@ functions! {
     dh_wrap_mincore / mincore "mincore" (from: *mut c_void, len: usize, to: *mut u8) -> c_int, pc, before (), after got if got == 0 { writes(pc, to, len.div_ceil(4096)) };
 }
 
-/// A file was made of which the last six characters of the name, in front of what ends it, were chosen.
+/// A file was made, or a folder, of which the last six characters of the name were chosen.
+///
+/// # Safety
+/// The name ends.
+pub(super) unsafe fn chosen(pc: usize, path: *mut c_char) {
+    const CHOSEN: usize = 6;
+    // SAFETY: the caller's promise.
+    let len = unsafe { length::<u8>(path.cast(), usize::MAX) };
+    reads(pc, path, len + 1);
+    writes(pc, path.wrapping_add(len.saturating_sub(CHOSEN)), CHOSEN.min(len));
+}
+
+/// As [`chosen`], of a file, if it was made.
 unsafe fn named(pc: usize, path: *mut c_char, file: c_int) {
     made(pc, file);
     if file >= 0 {
-        // SAFETY: the program's text, which ends.
-        unsafe { written_text(pc, path) };
+        // SAFETY: the program's text.
+        unsafe { chosen(pc, path) };
     }
 }
 
