@@ -268,10 +268,7 @@ fn enter_plain(seen: &impl Seen, set: &[AtomicU64], mine: u64) -> Came {
     } else if outdone.1 != 0 {
         (outdone.0, outdone.1, mine)
     } else {
-        let left = if own > 0 && void == set.len() { left_over(set, mine) } else { None };
-        let place = |at: usize, word| (at < set.len()).then_some((at, word));
-        let spare = left.or_else(|| place(void, VOID)).or_else(|| made_up_for(seen, set, mine));
-        let Some((at, word)) = spare.or_else(|| place(free, 0)) else { return Came::No };
+        let Some((at, word)) = spare(seen, set, mine, (own, void, free)) else { return Came::No };
         (at, word, mine)
     };
     let came = if mine & WRITE == 0 {
@@ -279,10 +276,32 @@ fn enter_plain(seen: &impl Seen, set: &[AtomicU64], mine: u64) -> Came {
     } else {
         came::<false>(seen, &set[at], word, (mine, new), set)
     };
-    if came == Came::No {
-        return came;
-    }
-    if beside > u32::from(same_slot(word, mine) && touched(word) & mine & BYTES != 0) {
+    let taken = u32::from(same_slot(word, mine) && touched(word) & mine & BYTES != 0);
+    take_bytes(seen, set, (mine, new), (beside > taken, others, came))
+}
+
+/// A place for an access, and its word, in a set that has so many of its slot, a place at `void` whose word went, and one at `free` that never had one.
+#[inline(always)]
+fn spare(
+    seen: &impl Seen,
+    set: &[AtomicU64],
+    mine: u64,
+    (own, void, free): (u32, usize, usize),
+) -> Option<(usize, u64)> {
+    let left = if own > 0 && void == set.len() { left_over(set, mine) } else { None };
+    let place = |at: usize, word| (at < set.len()).then_some((at, word));
+    left.or_else(|| place(void, VOID)).or_else(|| made_up_for(seen, set, mine)).or_else(|| place(free, 0))
+}
+
+/// Takes the bytes of an access, which came into the set by `new`, from its slot's words if some of these are `beside` it, and from `others` if that is asked for.
+#[inline(always)]
+fn take_bytes(
+    seen: &impl Seen,
+    set: &[AtomicU64],
+    (mine, new): (u64, u64),
+    (beside, others, came): (bool, u64, Came),
+) -> Came {
+    if beside && came != Came::No {
         trim_own(set, (mine, new));
     }
     if others & mine & BYTES != 0 && trims(mine) && came == Came::Yes(new) {
