@@ -25,8 +25,15 @@ const LIBCXX: [&str; 2] = ["_ZNSt3__1", "__cxa_decrement_exception_"];
 const OPERATORS: [&str; 2] = ["_Zn", "_Zd"];
 /// How the names begin that all sanitizers' runtimes have: another one may be linked, too, and has them then.
 const SHARED: &str = "__sanitizer_";
-/// Functions that a static program had better not be made to contain: the linker warns of them.
-const NOT_IN_STATIC_PROGRAMS: [&str; 16] = [
+/// Functions that a static program had better not be made to contain: the linker warns of them, or they have names that a program may well give to a
+/// function of its own, which would be called in their place.
+const NOT_IN_STATIC_PROGRAMS: [&str; 28] = [
+    "access",
+    "backtrace",
+    "bind",
+    "chdir",
+    "chmod",
+    "chown",
     "dlclose",
     "dlmopen",
     "dlopen",
@@ -43,6 +50,12 @@ const NOT_IN_STATIC_PROGRAMS: [&str; 16] = [
     "getpwuid_r",
     "glob",
     "iconv",
+    "link",
+    "symlink",
+    "times",
+    "truncate",
+    "unlink",
+    "wait",
 ];
 /// How the names begin that the C library has only since version 2.38: a static program calls them itself, unseen, as an older one lacks them.
 const NEWER: &str = "__isoc23_";

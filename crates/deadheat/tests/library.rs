@@ -109,6 +109,27 @@ fn what_the_library_touches_races() {
     });
 }
 
+/// A program's own functions are called, whatever names they have, and what they are given is nobody's business.
+#[test]
+fn own_functions_with_names_of_the_library_are_called() {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus/own_names.c");
+    each_compiler("own_names", |compilers, folder| {
+        for (object, define) in [("calls.o", "-UDEFINES"), ("has.o", "-DDEFINES")] {
+            let compile = ["cc", "-w", "-g", "-c", define, "-o", object];
+            ok(with(compilers).args(compile).arg(&source), folder);
+        }
+        for options in [&[][..], &["-static"]] {
+            ok(
+                with(compilers).args(["cc", "calls.o", "has.o", "-pthread", "-o", "own"]).args(options),
+                folder,
+            );
+            let output = output(deadheat().args(["run", "--", "./own"]), folder);
+            assert_eq!(output.status.code(), Some(0), "{compilers:?} {options:?}: {}", said(&output));
+            assert_eq!(String::from_utf8_lossy(&output.stdout), "8 1 6 6 5\n", "{compilers:?} {options:?}");
+        }
+    });
+}
+
 /// Names are there once, and a name says what its row is about.
 #[test]
 fn rows_have_names() {

@@ -31,11 +31,16 @@ macro_rules! functions {
                 // SAFETY: passed on; what is named is what the program hands over.
                 #[allow(unused_unsafe, clippy::let_unit_value, clippy::unused_unit, reason = "some have nothing to record")]
                 unsafe {
-                    if $crate::cold::start::recording() {
+                    let function = real!($name, Real);
+                    let looks = || {
+                        $crate::cold::start::recording()
+                            && $crate::intercept::touch::is_of_library(function as usize)
+                    };
+                    if looks() {
                         $before
                     }
-                    let $got = real!($name, Real)($($argument),*);
-                    if $crate::cold::start::recording() {
+                    let $got = function($($argument),*);
+                    if looks() {
                         $after
                     }
                     $got

@@ -3,7 +3,7 @@
 use core::ffi::{c_char, c_int, c_uint, c_void};
 
 use super::descriptor::{closing, copied, created, made, replaced, used};
-use super::touch::read_text;
+use super::touch::{is_of_library, read_text};
 use crate::cold::start;
 
 /// Functions whose result is a new descriptor. An argument too many, where a function takes it only at times, does no
@@ -15,10 +15,11 @@ macro_rules! opens {
                 type Real = unsafe extern "C" fn($($type),*) -> c_int;
                 // SAFETY: passed on.
                 let file = unsafe {
-                    if start::recording() {
+                    let function = real!($name, Real);
+                    if start::recording() && is_of_library(function as usize) {
                         read_text(pc, $path);
                     }
-                    real!($name, Real)($($argument),*)
+                    function($($argument),*)
                 };
                 made(pc, file);
                 file

@@ -30,6 +30,14 @@ fn is_in_front(pc: usize) -> bool {
     weak_address!("__real_memcpy") == 0 || pc < end || weak_address!("main") > end
 }
 
+/// Whether a real function is the C library's, and not one of a static program that has the same name: what that is given is
+/// nobody's business here, and may be anything.
+#[inline(always)]
+pub(super) fn is_of_library(function: usize) -> bool {
+    let end = behind_program as *const () as usize;
+    weak_address!("__real_memcpy") == 0 || function > end || weak_address!("main") > end
+}
+
 /// A function of the runtime, for its address.
 #[inline(never)]
 fn behind_program() {}
