@@ -277,10 +277,17 @@ fn in_one(one: &Location, other: &Location) -> bool {
     }
 }
 
+/// How many other variables and blocks are remembered that the same places race on.
+pub const MOST_ALSO: usize = 8;
+/// So many races of the same places are looked at for that.
+const MOST_LOOKS: u32 = 256;
+
 /// The races of a report so far, each once.
 #[derive(Default)]
 pub struct Groups {
     rows: Vec<Race>,
+    /// By key, how many races were looked at for what else they are on.
+    looks: BTreeMap<RaceKey, u32>,
     /// By key, where a race is.
     index: BTreeMap<RaceKey, usize>,
     ids: BTreeSet<String>,
@@ -308,8 +315,10 @@ impl Groups {
     pub fn add(&mut self, mut race: Race) {
         let key = race_key(&race.accesses[0], &race.accesses[1]);
         let seen_in = std::mem::take(&mut race.seen_in);
+        let on: Vec<_> = [race.location.clone()].into_iter().chain(std::mem::take(&mut race.also)).collect();
         if self.again(key, race.grade, &race.by, race.count) {
             self.seen(key, seen_in);
+            on.into_iter().for_each(|location| self.also_on(key, location));
             return;
         }
         race.id = self.id(key);
@@ -325,10 +334,34 @@ impl Groups {
                 let suggestion = race.suggestion.or(told.suggestion.take());
                 let order_here = race.order_here.or(told.order_here);
                 let seen_in = std::mem::take(&mut told.seen_in);
+                let before = [told.location.clone()].into_iter().chain(std::mem::take(&mut told.also));
+                let before: Vec<_> = before.collect();
                 *told = Race { count, by, suggestion, order_here, seen_in, ..race };
+                before.into_iter().for_each(|location| self.also_on(key, location));
             }
         }
         self.seen(key, seen_in);
+        on.into_iter().for_each(|location| self.also_on(key, location));
+    }
+
+    /// Asks what another race of the key is on, as it may be something else; no more than some times.
+    pub fn ask_what_else(&mut self, key: RaceKey, location: impl FnOnce() -> Location) {
+        let Some(&row) = self.index.get(&key) else { return };
+        let looks = self.looks.entry(key).or_insert(0);
+        *looks += 1;
+        if *looks <= MOST_LOOKS && self.rows[row].also.len() < MOST_ALSO {
+            self.also_on(key, location());
+        }
+    }
+
+    /// The race of the key that is told is on that, too, unless it is the same variable or a block made at the same place.
+    fn also_on(&mut self, key: RaceKey, location: Location) {
+        let Some(&row) = self.index.get(&key) else { return };
+        let told = &mut self.rows[row];
+        let is_known = [&told.location].into_iter().chain(&told.also).any(|known| in_one(known, &location));
+        if !is_known && !location.is_unknown() && told.also.len() < MOST_ALSO {
+            told.also.push(location);
+        }
     }
 
     fn seen(&mut self, key: RaceKey, others: Vec<SeenIn>) {

@@ -181,6 +181,9 @@ pub struct Race {
     pub threads: Vec<Thread>,
     /// What lies at the address.
     pub location: Location,
+    /// What else the same places race on: other variables and blocks, of one macro or one function that is given them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub also: Vec<Location>,
     /// An execution that replays it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub witness: Option<serde_json::Value>,

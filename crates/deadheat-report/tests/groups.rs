@@ -150,6 +150,28 @@ fn races_in_functions_of_one_name_are_told_apart() {
 }
 
 /// The suggestion outlives the meeting with stronger evidence.
+/// A macro or a function that is given this variable, then that one, has one race in each of its lines: what else it is on is told with it.
+#[test]
+fn what_else_the_same_places_race_on_is_told() {
+    let on = |symbol: &str, offset| Location::Global {
+        symbol: symbol.to_owned(),
+        part: String::new(),
+        offset,
+        size: 8,
+        module: "m".to_owned(),
+    };
+    let mut groups = Groups::default();
+    for location in [on("a", 0), on("a", 4), on("b", 0), Location::Unknown, on("b", 4), on("c", 0)] {
+        groups.add(Race { location, ..race() });
+    }
+    // A stronger grade takes its place.
+    groups.add(Race { grade: Grade::Proved, location: on("d", 0), ..race() });
+    let [told] = &groups.into_races()[..] else { panic!("one race") };
+    let mut also = told.also.clone();
+    also.sort_by_key(|location| format!("{location:?}"));
+    assert_eq!((&told.location, &also[..]), (&on("d", 0), &[on("a", 0), on("b", 0), on("c", 0)][..]));
+}
+
 #[test]
 fn a_suggestion_stays_with_its_race() {
     let suggestion = Some(Suggestion { lock: "m".to_owned(), ..Suggestion::default() });

@@ -107,6 +107,9 @@ fn section(
         rich(&text::on_what(race)),
     )?;
     sides(&race.accesses.each_ref().map(Side::of), sources, out)?;
+    if let Some(also) = words::also(race) {
+        writeln!(out, "<p>{}</p>", rich(&also))?;
+    }
     if let Some(order) = words::order_here(race) {
         writeln!(out, "<p>{}</p>", rich(order))?;
     }

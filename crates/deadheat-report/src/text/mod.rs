@@ -127,6 +127,9 @@ fn race_group<'a>(race: &'a Race, sources: &dyn Sources) -> Group<'a> {
     {
         group = group.element(Level::NOTE.message(words::allocation(thread, frames)));
     }
+    if let Some(also) = words::also(race) {
+        group = group.element(Level::NOTE.message(also));
+    }
     if let Some(story) = words::story(race) {
         group = group.element(Level::NOTE.message(story));
     }

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use crate::group::{is_own, is_runtime, key_frame, maker_frame};
+use crate::group::{MOST_ALSO, is_own, is_runtime, key_frame, maker_frame};
 use crate::model::{
     ASKED, Access, BIRTH, Finding, Frame, Grade, LOCK_ORDER, Location, Lock, LockMode, OBJECT, Operation,
     OrderHere, Race, Run, Step, Suggestion, Thread,
@@ -88,6 +88,20 @@ pub(crate) fn object(location: &Location, accesses: &[Access; 2]) -> String {
         Location::Named { name } => format!("`{name}`"),
         Location::Unknown => accesses[0].address.to_string(),
     }
+}
+
+/// The note that says what else the same places race on.
+pub(crate) fn also(race: &Race) -> Option<String> {
+    let mut others: Vec<String> = Vec::new();
+    for other in race.also.iter().map(|location| object(location, &race.accesses)) {
+        if !others.contains(&other) {
+            others.push(other);
+        }
+    }
+    let last = others.pop()?;
+    let many = if race.also.len() == MOST_ALSO { ", and perhaps on others" } else { "" };
+    let all = if others.is_empty() { last } else { format!("{} and {last}", others.join(", ")) };
+    Some(format!("the same places race on {all}, too{many}"))
 }
 
 /// How the races of a run spread over what they are on, those with the most first; nothing where they are few or all on something else.
@@ -395,6 +409,8 @@ fn lines(frames: &[Frame], most: usize) -> String {
         rest = behind;
     }
     let mut text = String::new();
+    // A line that says that one is left out would take the place of that one.
+    let most = if runs.len() == most + 1 { most + 1 } else { most };
     for (index, line, times) in runs.iter().take(most) {
         let times = if *times == 1 { String::new() } else { format!(", {times} times") };
         text += &format!("\n  #{index} {line}{times}");

@@ -120,6 +120,7 @@ pub(crate) fn race() -> Race {
                 frame("main", 20, "src/main.cpp", 22, 3),
             ],
         },
+        also: Vec::new(),
         witness: None,
         suggestion: None,
         order_here: None,

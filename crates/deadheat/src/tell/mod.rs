@@ -492,6 +492,7 @@ fn resolve(
             suspicions.add(&id, kept, found.protection(index));
             // A suppression may speak of any frame, and what is told as one race may differ in frames.
             if suppressions.rows().is_empty() && groups.again(key, grade, &by, kept.count) {
+                groups.ask_what_else(key, || resolver.location(&kept.race));
                 continue;
             }
             let race = Race { grade, by: by.clone(), ..resolver.race(kept) };
