@@ -12,6 +12,7 @@ const LONGEST: usize = 4096;
 pub fn demangle(name: &str) -> Cow<'_, str> {
     // Versioned symbols (`memcpy@@GLIBC_2.14`) are named without their version.
     let name = name.split_once('@').map_or(name, |(plain, _)| plain);
+    let name = without_module(name);
     if name.len() > LONGEST {
         return Cow::Owned(name.chars().take(LONGEST).chain("…".chars()).collect());
     }
@@ -24,6 +25,14 @@ pub fn demangle(name: &str) -> Cow<'_, str> {
         return Cow::Owned(text);
     }
     Cow::Borrowed(name)
+}
+
+/// A name without what LLVM puts behind one that it makes known to other modules: `.llvm.` and a number.
+fn without_module(name: &str) -> &str {
+    match name.split_once(".llvm.") {
+        Some((plain, number)) if number.bytes().all(|byte| byte.is_ascii_digit()) => plain,
+        _ => name,
+    }
 }
 
 /// A name without the number that LLVM puts behind one that it makes anew.
@@ -63,6 +72,9 @@ mod tests {
             ("_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE", "core::fmt::Write::write_fmt"),
             ("_RNvCs1234_7mycrate3foo", "mycrate::foo"),
             ("_RNvCs1234_7mycrate5COUNT.0", "mycrate::COUNT"),
+            ("_RNvCs1234_7mycrate5COUNT.llvm.11876761259341658611", "mycrate::COUNT"),
+            ("_RNvCs1234_7mycrate5COUNT.1.llvm.11876761259341658611", "mycrate::COUNT"),
+            ("hits.llvm.118767", "hits"),
             ("memcpy@@GLIBC_2.14", "memcpy"),
             ("_Znot_a_name", "_Znot_a_name"),
             (
