@@ -209,13 +209,48 @@ impl Walk<'_> {
         }
     }
 
-    /// The member that holds the bytes. Of a union the first that has their size.
+    /// The member that holds the bytes. Of a union the first that has their size, or that has a part which is just them.
     fn member(&self) -> Option<Member> {
         let holding =
             |member: &Member| self.offset.checked_sub(member.offset).is_some_and(|at| at < member.size);
         let members: Vec<Member> = members(self.unit, self.at)?.into_iter().filter(holding).collect();
         let exact = members.iter().position(|member| member.size == self.size);
-        members.into_iter().nth(exact.unwrap_or(0))
+        let part = || {
+            let is_part =
+                |member: &Member| is_part(self.unit, member.at, (self.offset - member.offset, self.size), 0);
+            members.iter().position(|member| is_part(member) == Some(true))
+        };
+        let which = if members.len() > 1 { exact.or_else(part).unwrap_or(0) } else { 0 };
+        members.into_iter().nth(which)
+    }
+}
+
+/// Whether so many bytes at an offset within a type are a number or the like that it has there.
+fn is_part(unit: Unit<'_>, at: UnitOffset, (offset, size): (u64, u64), depth: usize) -> Option<bool> {
+    if depth > DEEPEST {
+        return None;
+    }
+    let entry = unit.entry(at).ok()?;
+    let inner = || reference(unit, entry.attr_value(gimli::DW_AT_type));
+    match entry.tag() {
+        gimli::DW_TAG_typedef
+        | gimli::DW_TAG_const_type
+        | gimli::DW_TAG_volatile_type
+        | gimli::DW_TAG_restrict_type
+        | gimli::DW_TAG_atomic_type => is_part(unit, inner()?, (offset, size), depth + 1),
+        gimli::DW_TAG_structure_type | gimli::DW_TAG_class_type | gimli::DW_TAG_union_type => {
+            let holds = |member: &Member| {
+                let within = offset.checked_sub(member.offset).filter(|within| *within < member.size);
+                within.and_then(|within| is_part(unit, member.at, (within, size), depth + 1)) == Some(true)
+            };
+            Some(members(unit, at)?.iter().any(holds))
+        }
+        gimli::DW_TAG_array_type => {
+            let element = inner()?;
+            let stride = size_of(unit, element, 0).filter(|stride| *stride > 0)?;
+            is_part(unit, element, (offset % stride, size), depth + 1)
+        }
+        _ => Some(offset == 0 && size_of(unit, at, 0)? == size),
     }
 }
 

@@ -141,7 +141,7 @@ _Thread_local int mine[3];
 static int hits[8];
 #include <pthread.h>
 struct base { long first; };
-typedef struct { struct base base; struct { int x, y[2]; } inner; union { int i; double d; }; pthread_mutex_t mutex; } node;
+typedef struct { struct base base; struct { int x, y[2]; } inner; union { int i; double d; struct { char c; short halves[3]; } parts; }; pthread_mutex_t mutex; } node;
 node nodes[2][3];
 static inline __attribute__((always_inline)) int
 inner(int i)
@@ -247,6 +247,8 @@ fn check_parts(symbolizer: &mut Symbolizer, module: ModuleKey) {
         (16, 4, "[1][2].inner.y[1]"),
         (24, 4, "[1][2].i"),
         (24, 8, "[1][2].d"),
+        (24, 1, "[1][2].parts.c"),
+        (28, 2, "[1][2].parts.halves[1]"),
         (32, 4, "[1][2].mutex"),
         (36, 4, "[1][2].mutex"),
         (0, whole / 6, "[1][2]"),
