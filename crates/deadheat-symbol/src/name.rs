@@ -17,7 +17,7 @@ pub fn demangle(name: &str) -> Cow<'_, str> {
         return Cow::Owned(name.chars().take(LONGEST).chain("…".chars()).collect());
     }
     if let Ok(rust) = rustc_demangle::try_demangle(without_number(name)) {
-        return Cow::Owned(format!("{rust:#}"));
+        return Cow::Owned(of_thread_local(format!("{rust:#}")));
     }
     if name.starts_with("_Z")
         && let Some(text) = cxx(name).or_else(|| before_types(name))
@@ -25,6 +25,12 @@ pub fn demangle(name: &str) -> Cow<'_, str> {
         return Cow::Owned(text);
     }
     Cow::Borrowed(name)
+}
+
+/// A variable of a thread as the source names it: `thread_local!` has it in a function of a constant of that name.
+fn of_thread_local(name: String) -> String {
+    let own = name.strip_suffix("::__RUST_STD_INTERNAL_VAL").and_then(|path| path.split_once("::{"));
+    own.map_or_else(|| name.clone(), |(own, _)| own.to_owned())
 }
 
 /// A name without what LLVM puts behind one that it makes known to other modules: `.llvm.` and a number.
@@ -75,6 +81,10 @@ mod tests {
             ("_RNvCs1234_7mycrate5COUNT.llvm.11876761259341658611", "mycrate::COUNT"),
             ("_RNvCs1234_7mycrate5COUNT.1.llvm.11876761259341658611", "mycrate::COUNT"),
             ("hits.llvm.118767", "hits"),
+            (
+                "_ZN3app4MINE29_$u7b$$u7b$constant$u7d$$u7d$28_$u7b$$u7b$closure$u7d$$u7d$23__RUST_STD_INTERNAL_VAL17h0123456789abcdefE",
+                "app::MINE",
+            ),
             ("memcpy@@GLIBC_2.14", "memcpy"),
             ("_Znot_a_name", "_Znot_a_name"),
             (
