@@ -4,7 +4,8 @@ use core::ffi::{c_char, c_int, c_void};
 
 use super::descriptor::made;
 use super::touch::{
-    length, read_if, read_text, reads_seldom as reads, write_if, writes_seldom as writes, written_text,
+    is_of_library, length, read_if, read_text, reads_seldom as reads, write_if, writes_seldom as writes,
+    written_text,
 };
 use crate::cold::start;
 use crate::sys::machine::STATUS;
@@ -53,10 +54,6 @@ unsafe fn room(len: *const u32) -> u32 {
 }
 
 functions! {
-    dh_wrap_stat / stat "stat" (path: *const c_char, to: *mut Status) -> c_int, pc, before read_text(pc, path), after got if got == 0 { write_if(pc, to) };
-    dh_wrap_lstat / lstat "lstat" (path: *const c_char, to: *mut Status) -> c_int, pc, before read_text(pc, path), after got if got == 0 { write_if(pc, to) };
-    dh_wrap_fstat / fstat "fstat" (file: c_int, to: *mut Status) -> c_int, pc, before (), after got if got == 0 { write_if(pc, to) };
-    dh_wrap_fstatat / fstatat "fstatat" (folder: c_int, path: *const c_char, to: *mut Status, flags: c_int) -> c_int, pc, before read_text(pc, path), after got if got == 0 { write_if(pc, to) };
     dh_wrap_statfs / statfs "statfs" (path: *const c_char, to: *mut FileSystem) -> c_int, pc, before read_text(pc, path), after got if got == 0 { write_if(pc, to) };
     dh_wrap_fstatfs / fstatfs "fstatfs" (file: c_int, to: *mut FileSystem) -> c_int, pc, before (), after got if got == 0 { write_if(pc, to) };
     dh_wrap_statvfs / statvfs "statvfs" (path: *const c_char, to: *mut FileSystemOfPosix) -> c_int, pc, before read_text(pc, path), after got if got == 0 { write_if(pc, to) };
@@ -66,10 +63,6 @@ functions! {
     dh_wrap_prlimit / prlimit "prlimit" (process: c_int, what: c_int, from: *const [u64; 2], to: *mut [u64; 2]) -> c_int, pc, before read_if(pc, from), after got if got == 0 { write_if(pc, to) };
     dh_wrap_mkstemp / mkstemp "mkstemp" (path: *mut c_char) -> c_int, pc, before (), after got named(pc, path, got);
     dh_wrap_mkostemp / mkostemp "mkostemp" (path: *mut c_char, flags: c_int) -> c_int, pc, before (), after got named(pc, path, got);
-    dh_wrap_stat64 / stat64 "stat64" (path: *const c_char, to: *mut Status) -> c_int, pc, before read_text(pc, path), after got if got == 0 { write_if(pc, to) };
-    dh_wrap_lstat64 / lstat64 "lstat64" (path: *const c_char, to: *mut Status) -> c_int, pc, before read_text(pc, path), after got if got == 0 { write_if(pc, to) };
-    dh_wrap_fstat64 / fstat64 "fstat64" (file: c_int, to: *mut Status) -> c_int, pc, before (), after got if got == 0 { write_if(pc, to) };
-    dh_wrap_fstatat64 / fstatat64 "fstatat64" (folder: c_int, path: *const c_char, to: *mut Status, flags: c_int) -> c_int, pc, before read_text(pc, path), after got if got == 0 { write_if(pc, to) };
     dh_wrap_statfs64 / statfs64 "statfs64" (path: *const c_char, to: *mut FileSystem) -> c_int, pc, before read_text(pc, path), after got if got == 0 { write_if(pc, to) };
     dh_wrap_fstatfs64 / fstatfs64 "fstatfs64" (file: c_int, to: *mut FileSystem) -> c_int, pc, before (), after got if got == 0 { write_if(pc, to) };
     dh_wrap_statvfs64 / statvfs64 "statvfs64" (path: *const c_char, to: *mut FileSystemOfPosix) -> c_int, pc, before read_text(pc, path), after got if got == 0 { write_if(pc, to) };
@@ -120,6 +113,111 @@ functions! {
     dh_wrap_ttyname_r / ttyname_r "ttyname_r" (file: c_int, to: *mut c_char, room: usize) -> c_int, pc, before (), after got if got == 0 { written_text(pc, to) };
     dh_wrap_backtrace / backtrace "backtrace" (to: *mut usize, room: c_int) -> c_int, pc, before (), after got if got > 0 { writes(pc, to, got as usize) };
     dh_wrap_mincore / mincore "mincore" (from: *mut c_void, len: usize, to: *mut u8) -> c_int, pc, before (), after got if got == 0 { writes(pc, to, len.div_ceil(4096)) };
+}
+
+/// What `stat` and its like were before the C library's version 2.33: functions that say for which version of the structure they are.
+const VERSION: c_int = 1;
+
+/// What tells the state of a file that has a name.
+macro_rules! tells_of_name {
+    ($($export:ident / $inner:ident $name:literal $old:literal;)*) => {$(
+        intercept! {
+            fn $export / $inner(path: *const c_char, to: *mut Status) -> c_int; pc {
+                type Real = unsafe extern "C" fn(*const c_char, *mut Status) -> c_int;
+                type Old = unsafe extern "C" fn(c_int, *const c_char, *mut Status) -> c_int;
+                // SAFETY: passed on.
+                unsafe {
+                    let real = real_if_there!($name, Real);
+                    let looks = looks(real.map(|real| real as usize));
+                    if looks {
+                        read_text(pc, path);
+                    }
+                    let result = match real {
+                        Some(real) => real(path, to),
+                        None => real!($old, Old)(VERSION, path, to),
+                    };
+                    told(pc, looks, result, to)
+                }
+            }
+        }
+    )*};
+}
+
+tells_of_name! {
+    dh_wrap_stat / stat "stat" "__xstat";
+    dh_wrap_stat64 / stat64 "stat64" "__xstat64";
+    dh_wrap_lstat / lstat "lstat" "__lxstat";
+    dh_wrap_lstat64 / lstat64 "lstat64" "__lxstat64";
+}
+
+/// What tells the state of a file that is open.
+macro_rules! tells_of_open {
+    ($($export:ident / $inner:ident $name:literal $old:literal;)*) => {$(
+        intercept! {
+            fn $export / $inner(file: c_int, to: *mut Status) -> c_int; pc {
+                type Real = unsafe extern "C" fn(c_int, *mut Status) -> c_int;
+                type Old = unsafe extern "C" fn(c_int, c_int, *mut Status) -> c_int;
+                // SAFETY: passed on.
+                unsafe {
+                    let real = real_if_there!($name, Real);
+                    let looks = looks(real.map(|real| real as usize));
+                    let result = match real {
+                        Some(real) => real(file, to),
+                        None => real!($old, Old)(VERSION, file, to),
+                    };
+                    told(pc, looks, result, to)
+                }
+            }
+        }
+    )*};
+}
+
+tells_of_open! {
+    dh_wrap_fstat / fstat "fstat" "__fxstat";
+    dh_wrap_fstat64 / fstat64 "fstat64" "__fxstat64";
+}
+
+/// What tells the state of a file that has a name in a folder.
+macro_rules! tells_of_name_in {
+    ($($export:ident / $inner:ident $name:literal $old:literal;)*) => {$(
+        intercept! {
+            fn $export / $inner(folder: c_int, path: *const c_char, to: *mut Status, flags: c_int) -> c_int; pc {
+                type Real = unsafe extern "C" fn(c_int, *const c_char, *mut Status, c_int) -> c_int;
+                type Old = unsafe extern "C" fn(c_int, c_int, *const c_char, *mut Status, c_int) -> c_int;
+                // SAFETY: passed on.
+                unsafe {
+                    let real = real_if_there!($name, Real);
+                    let looks = looks(real.map(|real| real as usize));
+                    if looks {
+                        read_text(pc, path);
+                    }
+                    let result = match real {
+                        Some(real) => real(folder, path, to, flags),
+                        None => real!($old, Old)(VERSION, folder, path, to, flags),
+                    };
+                    told(pc, looks, result, to)
+                }
+            }
+        }
+    )*};
+}
+
+tells_of_name_in! {
+    dh_wrap_fstatat / fstatat "fstatat" "__fxstatat";
+    dh_wrap_fstatat64 / fstatat64 "fstatat64" "__fxstatat64";
+}
+
+/// Whether what such a function does is looked at: one that is the program's own is its own business.
+fn looks(real: Option<usize>) -> bool {
+    start::recording() && real.is_none_or(is_of_library)
+}
+
+/// The state of a file was stored, if that went well.
+fn told(pc: usize, looks: bool, result: c_int, to: *mut Status) -> c_int {
+    if result == 0 && looks {
+        write_if(pc, to);
+    }
+    result
 }
 
 /// A file was made, or a folder, of which the last six characters of the name were chosen.

@@ -29,6 +29,24 @@ macro_rules! real {
     }};
 }
 
+/// As [`real!`], of a function that the C library may lack; `None` if it does.
+macro_rules! real_if_there {
+    ($name:literal, $type:ty) => {{
+        #[unsafe(link_section = "deadheat_real")]
+        static REAL: $crate::sys::real::Real =
+            $crate::sys::real::Real::new(concat!($name, "\0"), "\0");
+        let address = match (REAL.known(), weak_address!(concat!("__real_", $name))) {
+            (0, 0) => REAL.look_up(),
+            (0, linked) => linked,
+            (known, _) => known,
+        };
+        // SAFETY: the address, if there is one, is that of the C function with this name, whose type is given.
+        #[allow(unused_unsafe, reason = "some callers are within unsafe blocks")]
+        let function = unsafe { core::mem::transmute::<usize, Option<$type>>(address) };
+        function
+    }};
+}
+
 type Dlsym = unsafe extern "C" fn(*mut c_void, *const c_char) -> usize;
 
 const NEXT: *mut c_void = -1isize as *mut c_void;
