@@ -27,9 +27,8 @@ const OPERATORS: [&str; 2] = ["_Zn", "_Zd"];
 const SHARED: &str = "__sanitizer_";
 /// Functions that a static program had better not be made to contain: the linker warns of them, or they have names that a program may well give to a
 /// function of its own, which would be called in their place.
-const NOT_IN_STATIC_PROGRAMS: [&str; 28] = [
+const NOT_IN_STATIC_PROGRAMS: [&str; 27] = [
     "access",
-    "backtrace",
     "bind",
     "chdir",
     "chmod",

@@ -130,6 +130,26 @@ fn own_functions_with_names_of_the_library_are_called() {
     });
 }
 
+/// Who is cancelled while it waits in a function that is looked at is unwound, as without.
+#[test]
+fn who_is_cancelled_in_a_function_is_unwound() {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus/cancelled.cc");
+    each_compiler("cancelled", |compilers, folder| {
+        for options in [&[][..], &["-static"]] {
+            let build = ["c++", "-g", "-O1", "-pthread", "-o", "cancelled"];
+            ok(with(compilers).args(build).args(options).arg(&source), folder);
+            // clang takes `scanf` for a function that no exception leaves, also without us.
+            let scanf = (compilers.1 == "g++").then_some("scanf");
+            for function in ["nanosleep", "clock_nanosleep"].into_iter().chain(scanf) {
+                let output = output(deadheat().args(["run", "--", "./cancelled", function]), folder);
+                assert_eq!(output.status.code(), Some(0), "{compilers:?} {options:?}: {}", said(&output));
+                let text = String::from_utf8_lossy(&output.stdout);
+                assert_eq!(text, "ended, cancelled\n", "{compilers:?} {options:?} {function}");
+            }
+        }
+    });
+}
+
 /// Names are there once, and a name says what its row is about.
 #[test]
 fn rows_have_names() {

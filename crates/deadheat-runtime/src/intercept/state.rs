@@ -111,7 +111,6 @@ functions! {
     dh_wrap_pthread_getname_np / pthread_getname_np "pthread_getname_np" (thread: usize, to: *mut c_char, room: usize) -> c_int, pc, before (), after got if got == 0 { written_text(pc, to) };
     dh_wrap_getgroups / getgroups "getgroups" (room: c_int, to: *mut u32) -> c_int, pc, before (), after got if got > 0 && room > 0 { writes(pc, to, got as usize) };
     dh_wrap_ttyname_r / ttyname_r "ttyname_r" (file: c_int, to: *mut c_char, room: usize) -> c_int, pc, before (), after got if got == 0 { written_text(pc, to) };
-    dh_wrap_backtrace / backtrace "backtrace" (to: *mut usize, room: c_int) -> c_int, pc, before (), after got if got > 0 { writes(pc, to, got as usize) };
     dh_wrap_mincore / mincore "mincore" (from: *mut c_void, len: usize, to: *mut u8) -> c_int, pc, before (), after got if got == 0 { writes(pc, to, len.div_ceil(4096)) };
 }
 

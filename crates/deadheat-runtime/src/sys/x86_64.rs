@@ -326,7 +326,10 @@ macro_rules! shim_variadic {
         #[unsafe(no_mangle)]
         unsafe extern "C" fn $name() {
             core::arch::naked_asm!(
+                // Who is cancelled in the function is unwound.
+                ".cfi_startproc",
                 "sub rsp, 216",
+                ".cfi_adjust_cfa_offset 216",
                 "mov qword ptr [rsp + 32], rdi",
                 "mov qword ptr [rsp + 40], rsi",
                 "mov qword ptr [rsp + 48], rdx",
@@ -353,7 +356,9 @@ macro_rules! shim_variadic {
                 concat!("mov ", $register, ", rsp"),
                 "call {target}",
                 "add rsp, 216",
+                ".cfi_adjust_cfa_offset -216",
                 "ret",
+                ".cfi_endproc",
                 general = const 8 * $fixed,
                 target = sym $target,
             )
