@@ -54,6 +54,7 @@ fn program(rows: &[Row]) -> String {
         let _ = writeln!(text, "    {{\"{name}\", {}, one_{name}, other_{name}}},", u8::from(*alone));
     }
     text.push_str("};\n\n");
+    text.push_str(include_str!("../../../spec/programs/order.h"));
     text.push_str(include_str!("corpus/library_main.c"));
     text
 }

@@ -6,7 +6,7 @@ use core::ffi::{c_char, c_int, c_void};
 
 use super::directive::{Use, of_scan};
 use super::format::words;
-use super::touch::{Unit, length, reads_seldom as reads, writes_seldom as writes};
+use super::touch::{Unit, length, read_text, writes_seldom as writes};
 use crate::cold::start;
 use crate::sys::machine::{ArgumentList, Variadic};
 
@@ -14,8 +14,7 @@ use crate::sys::machine::{ArgumentList, Variadic};
 unsafe fn scans(pc: usize, text: *const c_char) {
     if start::recording() {
         // SAFETY: the caller's text ends.
-        let len = unsafe { length::<u8>(text.cast(), usize::MAX) };
-        reads(pc, text, len + 1);
+        unsafe { read_text(pc, text) };
     }
 }
 

@@ -1,6 +1,7 @@
 //! What the system and the C library say of the process, its files and the machine, stored where the program asks for it.
 
 use core::ffi::{c_char, c_int, c_void};
+use core::ptr::null;
 
 use super::descriptor::made;
 use super::touch::{
@@ -117,106 +118,50 @@ functions! {
 /// What `stat` and its like were before the C library's version 2.33: functions that say for which version of the structure they are.
 const VERSION: c_int = 1;
 
-/// What tells the state of a file that has a name.
-macro_rules! tells_of_name {
-    ($($export:ident / $inner:ident $name:literal $old:literal;)*) => {$(
+/// What stores the state of a file, with what its name is, if it has one, and where that goes.
+macro_rules! tells_state {
+    ($($export:ident / $inner:ident $name:literal $old:literal ($($argument:ident: $type:ty),*) $path:expr, $to:expr;)*) => {$(
         intercept! {
-            fn $export / $inner(path: *const c_char, to: *mut Status) -> c_int; pc {
-                type Real = unsafe extern "C" fn(*const c_char, *mut Status) -> c_int;
-                type Old = unsafe extern "C" fn(c_int, *const c_char, *mut Status) -> c_int;
+            fn $export / $inner($($argument: $type),*) -> c_int; pc {
+                type Real = unsafe extern "C" fn($($type),*) -> c_int;
+                type Old = unsafe extern "C" fn(c_int, $($type),*) -> c_int;
                 // SAFETY: passed on.
                 unsafe {
                     let real = real_if_there!($name, Real);
                     let looks = looks(real.map(|real| real as usize));
                     if looks {
-                        read_text(pc, path);
+                        read_text(pc, $path);
                     }
                     let result = match real {
-                        Some(real) => real(path, to),
-                        None => real!($old, Old)(VERSION, path, to),
+                        Some(real) => real($($argument),*),
+                        None => real!($old, Old)(VERSION, $($argument),*),
                     };
-                    told(pc, looks, result, to)
-                }
-            }
-        }
-    )*};
-}
-
-tells_of_name! {
-    dh_wrap_stat / stat "stat" "__xstat";
-    dh_wrap_stat64 / stat64 "stat64" "__xstat64";
-    dh_wrap_lstat / lstat "lstat" "__lxstat";
-    dh_wrap_lstat64 / lstat64 "lstat64" "__lxstat64";
-}
-
-/// What tells the state of a file that is open.
-macro_rules! tells_of_open {
-    ($($export:ident / $inner:ident $name:literal $old:literal;)*) => {$(
-        intercept! {
-            fn $export / $inner(file: c_int, to: *mut Status) -> c_int; pc {
-                type Real = unsafe extern "C" fn(c_int, *mut Status) -> c_int;
-                type Old = unsafe extern "C" fn(c_int, c_int, *mut Status) -> c_int;
-                // SAFETY: passed on.
-                unsafe {
-                    let real = real_if_there!($name, Real);
-                    let looks = looks(real.map(|real| real as usize));
-                    let result = match real {
-                        Some(real) => real(file, to),
-                        None => real!($old, Old)(VERSION, file, to),
-                    };
-                    told(pc, looks, result, to)
-                }
-            }
-        }
-    )*};
-}
-
-tells_of_open! {
-    dh_wrap_fstat / fstat "fstat" "__fxstat";
-    dh_wrap_fstat64 / fstat64 "fstat64" "__fxstat64";
-}
-
-/// What tells the state of a file that has a name in a folder.
-macro_rules! tells_of_name_in {
-    ($($export:ident / $inner:ident $name:literal $old:literal;)*) => {$(
-        intercept! {
-            fn $export / $inner(folder: c_int, path: *const c_char, to: *mut Status, flags: c_int) -> c_int; pc {
-                type Real = unsafe extern "C" fn(c_int, *const c_char, *mut Status, c_int) -> c_int;
-                type Old = unsafe extern "C" fn(c_int, c_int, *const c_char, *mut Status, c_int) -> c_int;
-                // SAFETY: passed on.
-                unsafe {
-                    let real = real_if_there!($name, Real);
-                    let looks = looks(real.map(|real| real as usize));
-                    if looks {
-                        read_text(pc, path);
+                    if looks && result == 0 {
+                        write_if(pc, $to);
                     }
-                    let result = match real {
-                        Some(real) => real(folder, path, to, flags),
-                        None => real!($old, Old)(VERSION, folder, path, to, flags),
-                    };
-                    told(pc, looks, result, to)
+                    result
                 }
             }
         }
     )*};
 }
 
-tells_of_name_in! {
-    dh_wrap_fstatat / fstatat "fstatat" "__fxstatat";
-    dh_wrap_fstatat64 / fstatat64 "fstatat64" "__fxstatat64";
+tells_state! {
+    dh_wrap_stat / stat "stat" "__xstat" (path: *const c_char, to: *mut Status) path, to;
+    dh_wrap_stat64 / stat64 "stat64" "__xstat64" (path: *const c_char, to: *mut Status) path, to;
+    dh_wrap_lstat / lstat "lstat" "__lxstat" (path: *const c_char, to: *mut Status) path, to;
+    dh_wrap_lstat64 / lstat64 "lstat64" "__lxstat64" (path: *const c_char, to: *mut Status) path, to;
+    dh_wrap_fstat / fstat "fstat" "__fxstat" (file: c_int, to: *mut Status) null(), to;
+    dh_wrap_fstat64 / fstat64 "fstat64" "__fxstat64" (file: c_int, to: *mut Status) null(), to;
+    dh_wrap_fstatat / fstatat "fstatat" "__fxstatat"
+        (folder: c_int, path: *const c_char, to: *mut Status, flags: c_int) path, to;
+    dh_wrap_fstatat64 / fstatat64 "fstatat64" "__fxstatat64"
+        (folder: c_int, path: *const c_char, to: *mut Status, flags: c_int) path, to;
 }
 
 /// Whether what such a function does is looked at: one that is the program's own is its own business.
 fn looks(real: Option<usize>) -> bool {
     start::recording() && real.is_none_or(is_of_library)
-}
-
-/// The state of a file was stored, if that went well.
-fn told(pc: usize, looks: bool, result: c_int, to: *mut Status) -> c_int {
-    if result == 0 && looks {
-        write_if(pc, to);
-    }
-    result
 }
 
 /// A file was made, or a folder, of which the last six characters of the name were chosen.
