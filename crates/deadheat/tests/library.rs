@@ -54,7 +54,6 @@ fn program(rows: &[Row]) -> String {
         let _ = writeln!(text, "    {{\"{name}\", {}, one_{name}, other_{name}}},", u8::from(*alone));
     }
     text.push_str("};\n\n");
-    text.push_str(include_str!("../../../spec/programs/order.h"));
     text.push_str(include_str!("corpus/library_main.c"));
     text
 }
@@ -93,15 +92,13 @@ fn what_the_library_touches_races() {
                     let start = ["run", "--format", "json", "-o", "r.jsonl"];
                     let command = [&start, way, &["--", "./library"], arguments].concat();
                     let output = output(deadheat().args(command), folder);
-                    assert_eq!(output.status.code(), Some(code), "{what} {arguments:?}: {}", said(&output));
+                    let said = said(&output);
+                    // What a program that died would have done behind that is not told.
+                    assert!(!said.contains("was killed by"), "{what} {arguments:?}: {said}");
+                    assert_eq!(output.status.code(), Some(code), "{what} {arguments:?}: {said}");
                     racing(&folder.join("r.jsonl"))
                 };
                 let mut found = told(&["apart"], 66);
-                // On a busy machine what came behind some row was missing once in about thirty runs; why is not known yet.
-                if rows.iter().any(|row| row.races && !row.alone && !found.contains(&row.name)) {
-                    println!("{what}: again, as some rows were not told");
-                    found.extend(told(&["apart"], 66));
-                }
                 for row in rows.iter().filter(|row| row.alone) {
                     found.extend(told(&["apart", &row.name], 66));
                 }
