@@ -192,7 +192,8 @@ unsafe fn enter_all(
     let mut at = start;
     while at < end {
         let mut entered = Entered::No;
-        if at.is_multiple_of(GRANULE) && end - at >= 2 * GRANULE && moment & ATOMIC == 0 {
+        let crowd = patient && moment & ATOMIC == 0 && shadow::cell(at).is_some_and(has_block);
+        if !crowd && at.is_multiple_of(GRANULE) && end - at >= 2 * GRANULE && moment & ATOMIC == 0 {
             // Up to where the next span begins. None is made where memory is limited: cells are emptied there while others are at them.
             let most = AT_ONCE - at / GRANULE % AT_ONCE;
             let cells = shadow::cells(at, ((end - at) / GRANULE).min(most));
@@ -230,7 +231,15 @@ unsafe fn enter_all(
         let mine = word::only(moment, word::bytes(at - granule, next - at));
         let Some(cell) = shadow::cell(at) else { break };
         at = next;
-        if entered == Entered::No {
+        if crowd {
+            // SAFETY: the caller's promise: the calling thread is marked busy.
+            entered = unsafe {
+                match mine & WRITE {
+                    0 => quick::in_crowd::<false>(thread, cell, mine),
+                    _ => quick::in_crowd::<true>(thread, cell, mine),
+                }
+            };
+        } else if entered == Entered::No {
             entered = pair::again::<false>(&past, cell, mine, true);
         }
         match entered {
@@ -242,6 +251,13 @@ unsafe fn enter_all(
             },
         }
     }
+}
+
+/// Whether a cell has a [block](block).
+#[inline(always)]
+fn has_block(cell: &Cell) -> bool {
+    let first = cell[0].load(Ordering::Relaxed);
+    word::is_link(first) && word::linked(first) != 0
 }
 
 /// Publishes an access of all bytes in each cell of what was a span, and judges it against whoever was met there. `end`: the first byte behind them.
