@@ -153,6 +153,29 @@ fn who_is_cancelled_in_a_function_is_unwound() {
     });
 }
 
+/// What the compiler's own library locks when an exception is thrown or a thread is created orders nothing that is the program's.
+#[test]
+fn the_unwinder_orders_nothing() {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus/unwinding.cc");
+    each_compiler("unwinding", |compilers, folder| {
+        for options in [&[][..], &["-static"], &["-static-pie"]] {
+            let build = ["c++", "-g", "-O1", "-pthread", "-o", "unwinding"];
+            ok(with(compilers).args(build).args(options).arg(&source), folder);
+            for way in [&[][..], &["--recorded"]] {
+                let start = ["run", "--format", "json", "-o", "r.jsonl"];
+                let output = output(deadheat().args([&start, way, &["--", "./unwinding"]].concat()), folder);
+                let text = fs::read_to_string(folder.join("r.jsonl")).expect("a report");
+                let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+                let races = lines.filter(|line| line["type"] == "race");
+                let variables: BTreeSet<String> =
+                    races.map(|race| race["location"]["symbol"].to_string()).collect();
+                let text = said(&output);
+                assert_eq!(variables.len(), 2, "{compilers:?} {options:?} {way:?}: {variables:?} {text}");
+            }
+        }
+    });
+}
+
 /// Names are there once, and a name says what its row is about.
 #[test]
 fn rows_have_names() {

@@ -7,7 +7,7 @@ use core::ffi::{c_int, c_void};
 use core::sync::atomic::{Ordering, compiler_fence};
 
 use crate::hot::access;
-use crate::hot::thread::{Thread, current};
+use crate::hot::thread::{Thread, current, internal};
 
 /// So many functions of libraries are told at most.
 const MOST: usize = 16;
@@ -56,7 +56,8 @@ unsafe fn enter(thread: *mut Thread, pc: usize) -> usize {
         let stack = (*top.sub(1)).stack as usize + size_of::<usize>();
         let mut search = Search { pc, stack, has_come: false, passed: 0, calls: [0; MOST], count: 0 };
         let walk: unsafe extern "C" fn(Step, *mut c_void) -> c_int = core::mem::transmute(walk);
-        walk(step, (&raw mut search).cast());
+        // What the unwinder itself does is none of the program's.
+        internal(|| walk(step, (&raw mut search).cast()));
         compiler_fence(Ordering::SeqCst);
         let calls = &search.calls[..search.count];
         calls.iter().rev().for_each(|&call| access::on_entry(call, stack - size_of::<usize>()));

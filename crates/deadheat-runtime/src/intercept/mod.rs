@@ -100,6 +100,7 @@ mod thread;
 mod timer;
 mod told;
 mod touch;
+mod unwinder;
 pub(crate) mod uring;
 mod waiting;
 mod wide;

@@ -8,7 +8,7 @@ use core::ffi::{c_int, c_void};
 use deadheat_core::event::{LockMode, Op, SyncKind};
 
 use super::touch::{makes, uses, uses_lock};
-use super::words;
+use super::{unwinder, words};
 use crate::cold::start::recording;
 use crate::cold::{modules, threads};
 use crate::gate::{self, Blocked};
@@ -27,6 +27,12 @@ type LockUntilOf = unsafe extern "C" fn(*mut c_void, c_int, *const c_void) -> c_
 #[inline]
 pub(super) fn orders(pc: usize) -> bool {
     recording() && !modules::is_openmp(pc as u64)
+}
+
+/// As [`orders`], by a mutex.
+#[inline(always)]
+fn orders_by(pc: usize, mutex: *mut c_void) -> bool {
+    orders(pc) && !unwinder::owns(mutex)
 }
 
 /// Records that `lock` was taken if `result` says so, and gives `result` back.
@@ -131,7 +137,7 @@ fn mutex_lock(
     attempt: impl FnOnce() -> c_int,
     wait: impl FnOnce() -> c_int,
 ) -> c_int {
-    if !orders(pc) {
+    if !orders_by(pc, mutex) {
         return wait();
     }
     words::mutex_wanted(pc, mutex, for_ever);
@@ -158,7 +164,7 @@ fn give(pc: usize, lock: *mut c_void, mode: LockMode) {
 
 /// Gives back a mutex; a refused unlock is no release.
 fn mutex_unlock(pc: usize, mutex: *mut c_void, real: impl FnOnce() -> c_int) -> c_int {
-    if orders(pc) && !words::refuses(mutex) {
+    if orders_by(pc, mutex) && !words::refuses(mutex) {
         words::mutex_given(pc, mutex);
         give(pc, mutex, Write);
     }

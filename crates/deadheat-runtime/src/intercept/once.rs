@@ -6,6 +6,7 @@ use core::ffi::{c_int, c_void};
 
 use deadheat_core::event::{Op, SyncKind};
 
+use super::unwinder;
 use crate::abi::annotate::leave_below;
 use crate::cold::start::recording;
 use crate::hot::thread::current;
@@ -76,7 +77,8 @@ unsafe extern "C" fn left_all(
 
 /// Before the real function: our routine goes in place of the program's.
 unsafe fn before(control: *mut c_void, routine: usize, (pc, stack): (usize, usize), real: usize) -> Two {
-    let Some(thread) = (if recording() { current() } else { None }) else { return Two(real, routine) };
+    let followed = recording() && !unwinder::owns(control);
+    let Some(thread) = (if followed { current() } else { None }) else { return Two(real, routine) };
     // SAFETY: the calling thread's own state; a function is entered, which is left behind the real one.
     unsafe {
         (*thread).once = (routine, control as usize);

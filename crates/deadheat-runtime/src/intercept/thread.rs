@@ -6,6 +6,7 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use deadheat_core::event::Op;
 use deadheat_core::ids::ThreadId;
 
+use super::unwinder;
 use crate::abi::annotate::name_current;
 use crate::cold::together::Creating;
 use crate::cold::{callers, modules, start, threads};
@@ -30,6 +31,7 @@ intercept! {
                 let start = (routine as usize, argument as usize);
                 let given = threads::number_of_child(start.0, start.1);
                 let gives_stack = gives_stack(attributes);
+                unwinder::ask();
                 callers::within(pc, || threads::prepare_child(pc, start, given, gives_stack))
             } else {
                 None
