@@ -21,6 +21,8 @@ const CASES: &[(&str, Option<u32>, &str)] = &[
     ("blocks", Some(600_000), "ended\n"),
     // So does who creates another one, and gave back a lock before.
     ("unlocks", Some(600_000), "ended\n"),
+    // And who takes a lock.
+    ("locks", Some(600_000), "ended\n"),
 ];
 
 #[test]

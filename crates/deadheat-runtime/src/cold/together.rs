@@ -5,13 +5,14 @@
 //! before its first step as long as threads are created one behind the other: until no creation has begun for a short time, or some thread blocks, as a
 //! creator does that joins what it has created. A creator that goes on with other work is not to be through with it before its threads begin, and it may
 //! wait for them in ways that are not seen. One that gives back a lock or the like between two creations orders what it did before that behind what its threads do when they take it at last: then they
-//! begin as they come.
+//! begin as they come. One that takes a lock before they do lets them begin first, too.
 
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 use deadheat_core::options;
 
 use crate::gate;
+use crate::hot::thread::known;
 use crate::online;
 use crate::sys;
 
@@ -126,6 +127,26 @@ fn wait_for_creators(let_go: u32) -> bool {
         sys::futex_wait(&LET_GO, let_go, most / BEHIND);
     }
     false
+}
+
+/// The calling thread is about to take a lock. If it is one that creates threads, those that wait begin, and take their first steps: if they took that lock behind it, what it did since it
+/// created them would be ordered before all that they do then.
+#[inline]
+pub(crate) fn before_lock() {
+    let waiting = LET_GO.load(Ordering::Relaxed);
+    if coming(waiting).load(Ordering::Relaxed) != 0 {
+        lead_before_lock(waiting);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn lead_before_lock(waiting: u32) {
+    // SAFETY: `known` gives the calling thread's own state.
+    if known().is_some_and(|thread| unsafe { (*thread).created_at } != 0) {
+        go();
+        lead(waiting, 0);
+    }
 }
 
 /// The calling thread may block: threads that wait do so no more.

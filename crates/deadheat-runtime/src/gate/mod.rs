@@ -309,6 +309,8 @@ pub(crate) fn freed(pc: usize, address: u64, size: impl FnOnce() -> u64) {
 pub(crate) fn before_lock(pc: usize) {
     if stops() {
         stop(pc);
+    } else {
+        together::before_lock();
     }
 }
 

@@ -13,7 +13,7 @@ use deadheat_core::wire::{block as wire_block, flag, race};
 
 use super::eye::{Eye, STEP, is_birth};
 use super::freed::{self, Met};
-use super::history::{Place, Site, Wanted};
+use super::history::{History, Place, Site, Wanted};
 use super::list::List;
 use super::shadow::{self, Noted};
 use super::word::{self, GRANULE};
@@ -162,27 +162,41 @@ pub(crate) struct Mine<'a> {
     pub(crate) granule: u64,
 }
 
-/// The calling thread's access races with the one that `other` stands for.
+/// The calling thread's access races with those that `other` stands for: its thread may have come to the bytes of a moment in several places.
 ///
 /// # Safety
 /// `thread` is the calling thread's.
 #[cold]
 #[inline(never)]
 pub(crate) unsafe fn found(thread: *mut Thread, mine: Mine<'_>, other: u64) {
-    let common = mine.word & other & word::BYTES;
     if word::is_freed(other) {
         // SAFETY: the caller's promise.
         unsafe { behind(thread, mine, other) };
         return;
     }
-    let start = mine.granule + u64::from(common.trailing_zeros());
-    let end = mine.granule + GRANULE as u64 - u64::from((common as u8).leading_zeros());
     let history = slots::history(word::slot(other));
     if history.is_null() {
         return;
     }
-    // SAFETY: histories stay mapped.
-    let history = unsafe { &*history };
+    let mut common = mine.word & other & word::BYTES;
+    while common != 0 {
+        let first = common.trailing_zeros();
+        let bytes = word::bytes(first as usize, (!(common >> first)).trailing_zeros() as usize);
+        // SAFETY: the caller's promise; histories stay mapped.
+        common &= !unsafe { found_at(thread, &mine, word::only(other, bytes), &*history) };
+    }
+}
+
+/// The calling thread's access races with the first one that `other` stands for, whose bytes are neighbours. Gives the bytes of the granule for which that is all: those of that access.
+unsafe fn found_at(thread: *mut Thread, mine: &Mine<'_>, other: u64, history: &History) -> u64 {
+    let bytes = other & word::BYTES;
+    let start = mine.granule + u64::from(bytes.trailing_zeros());
+    let end = start + u64::from(bytes.count_ones());
+    let of = |access: &Access| {
+        let from = access.address.max(mine.granule) - mine.granule;
+        let upto = access.end().min(mine.granule + GRANULE as u64) - mine.granule;
+        word::bytes(from as usize, (upto - from) as usize)
+    };
     let clock = word::clock(other);
     let (writes, atomic) = (other & word::WRITE != 0, other & word::ATOMIC != 0);
     let wanted = Wanted { clock, writes, atomic, start, end };
@@ -191,13 +205,13 @@ pub(crate) unsafe fn found(thread: *mut Thread, mine: Mine<'_>, other: u64) {
         // SAFETY: the caller's promise.
         let own = way(mine.access, mine.pc, unsafe { Eye::node(thread) });
         if count(key(race::RACE, way(access, *pc, *node), own)) {
-            return;
+            return of(access);
         }
     }
     // A handler that finds a race, too, would wait for a lock that this thread holds.
     let quiet = sys::Quiet::new();
     // SAFETY: the caller's promise.
-    let later = unsafe { side(thread, &mine) };
+    let later = unsafe { side(thread, mine) };
     if is_birth(other) {
         if let Some(earlier) = birth(start, clock) {
             let written = with(|inner| inner.race(race::RACE, [&earlier, &later], start));
@@ -205,14 +219,14 @@ pub(crate) unsafe fn found(thread: *mut Thread, mine: Mine<'_>, other: u64) {
             // SAFETY: the caller's promise.
             unsafe { told(thread, written) };
         }
-        return;
+        return word::BYTES;
     }
     // What was not found is not looked for twice.
     let site = place.and_then(|_| history.find(&wanted));
     if site.is_none() {
         memory::forgotten(history);
     }
-    let Some(owner) = history.owner(clock) else { return };
+    let Some(owner) = history.owner(clock) else { return word::BYTES };
     let mut earlier = Side {
         thread: owner,
         clock,
@@ -230,6 +244,7 @@ pub(crate) unsafe fn found(thread: *mut Thread, mine: Mine<'_>, other: u64) {
     drop(quiet);
     // SAFETY: the caller's promise.
     unsafe { told(thread, written) };
+    site.map_or(word::BYTES, |site| of(&site.access))
 }
 
 /// The calling thread's access as a side.

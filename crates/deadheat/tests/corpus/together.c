@@ -1,5 +1,6 @@
 // A thread begins, and its creator asks whether it has (`asks`), waits for that in a way that is not seen (`waits`), waits for
-// it by a semaphore (`blocks`), or gives back a lock before it creates another and waits for that in a way that is not seen (`unlocks`).
+// it by a semaphore (`blocks`), gives back a lock before it creates another and waits for that in a way that is not seen (`unlocks`), or takes a lock, then waits
+// for it in such a way (`locks`).
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdio.h>
@@ -36,6 +37,10 @@ int main(int argc, char **argv) {
     } else if (!strcmp(way, "unlocks")) {
         pthread_mutex_lock(&mutex);
         count++;
+        pthread_mutex_unlock(&mutex);
+    } else if (!strcmp(way, "locks")) {
+        pthread_mutex_lock(&mutex);
+        dh_step(1);
         pthread_mutex_unlock(&mutex);
     } else {
         sem_wait(&begun);
