@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::model::{Access, Finding, Frame, Grade, Hex, Location, Race};
+use crate::model::{Access, Finding, Frame, Grade, Hex, Location, Operation, Race};
 use crate::seen::{self, SeenIn};
 
 /// The frame that an access is known by: the innermost one of the program's own, or the
@@ -246,10 +246,13 @@ fn with_the_whole(mut rows: Vec<Race>) -> Vec<Race> {
 
 /// Whether each access of a race is one of these, as far as it is remembered.
 fn may_be(sides: [&Access; 2], race: &Race) -> bool {
-    let what = |access: &Access| (access.op, access.atomic, access.size);
     sides.iter().zip(&race.accesses).all(|(known, access)| {
         let same = key_frame(&known.frames).map(place) == key_frame(&access.frames).map(place);
-        what(known) == what(access) && (access.clock.is_some() || same)
+        let like = (known.op, known.size) == (access.op, access.size);
+        // Of one that is not remembered only is known whether it wrote, and which of its bytes race.
+        let compound = known.op == Operation::ReadWrite && access.op == Operation::Write;
+        let may_be = (known.op == access.op || compound) && known.size >= access.size;
+        known.atomic == access.atomic && if access.clock.is_some() { may_be } else { like && same }
     })
 }
 

@@ -85,9 +85,17 @@ fn what_is_remembered_speaks_for_what_is_not() {
     assert_eq!(told(vec![race(), same.clone()]), [(None, 6)]);
     assert_eq!(told(vec![race(), lacking(|race| race.accesses.swap(0, 1))]), [(None, 6)]);
     assert_eq!(told(vec![same]), [(Some(7), 3)], "alone it is told");
+    assert_eq!(
+        told(vec![race(), lacking(|race| race.accesses[0].size = 1)]),
+        [(None, 6)],
+        "those bytes race"
+    );
+    let mut compound = race();
+    compound.accesses[0].op = Operation::ReadWrite;
+    assert_eq!(told(vec![compound, lacking(|race| race.accesses[0].op = Operation::Write)]), [(None, 6)]);
     for other in [
         |race: &mut Race| race.accesses[0].op = Operation::Read,
-        |race: &mut Race| race.accesses[0].size = 1,
+        |race: &mut Race| race.accesses[0].size = 16,
         |race: &mut Race| race.accesses[0].atomic = true,
         |race: &mut Race| race.accesses[1].frames[0].line = Some(8),
         |race: &mut Race| race.location = Location::Unknown,

@@ -85,11 +85,12 @@ pub(super) fn note(run: &Run, races: &[Race]) -> Option<String> {
     if count == 0 {
         return None;
     }
-    let races = if count == 1 { "1 race has".to_owned() } else { format!("{count} races have") };
+    let (races, it) =
+        if count == 1 { ("1 race has".to_owned(), "it") } else { (format!("{count} races have"), "them") };
     let words: Vec<String> =
         [&run.program].into_iter().chain(&run.arguments).map(|word| quoted(word)).collect();
     Some(format!(
-        "{races} a stack that is not remembered; `deadheat hunt -- {}` brings it back, and DEADHEAT_OPTIONS=history_size=7 \
+        "{races} a stack that is not remembered; `deadheat hunt -- {}` brings {it} back, and DEADHEAT_OPTIONS=history_size=7 \
          remembers 128 times as many",
         words.join(" ")
     ))
