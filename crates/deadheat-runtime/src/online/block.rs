@@ -40,6 +40,8 @@ const CHUNK: usize = 1 << 16;
 const MANY: u32 = 512;
 /// How many a thread takes at once of those that are for all: there may be others who need some.
 const BATCH: usize = 256;
+/// How many when it begins.
+const FEW: usize = 16;
 /// How many blocks that were retired a thread keeps, about, when they are free; more are for all.
 const SPARE: u32 = 256;
 
@@ -297,13 +299,16 @@ impl Blocks {
         *other = Blocks::new();
     }
 
-    /// Takes over some of what is for all, and what was retired. What a thread needs that ends soon others may need meanwhile.
+    /// Takes over a little of what is for all, and what was retired if that is much: a thread that ends soon would have gone through all of it for nothing. What it
+    /// needs others may need meanwhile.
     fn take_over(&mut self, all: &mut Blocks) {
         for (own, theirs) in self.free.iter_mut().zip(&mut all.free) {
-            append(own, cut(theirs, BATCH));
+            append(own, cut(theirs, FEW));
         }
-        append(&mut self.retired, core::mem::replace(&mut all.retired, null_mut()));
-        self.retired_count += core::mem::take(&mut all.retired_count);
+        if all.retired_count >= MANY {
+            append(&mut self.retired, core::mem::replace(&mut all.retired, null_mut()));
+            self.retired_count += core::mem::take(&mut all.retired_count);
+        }
         self.take_rest(all);
     }
 
