@@ -11,7 +11,7 @@ use core::cell::Cell;
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
-use deadheat_core::gate::{MAX_HELD, NO_TARGET, descriptor, flag, head, note, target, verdict};
+use deadheat_core::gate::{MAX_HELD, NO_TARGET, descriptor, flag, note, target, verdict};
 
 use super::file::{self, descriptor_word, target_word};
 use super::park::Park;

@@ -5,9 +5,7 @@ use core::ptr::null_mut;
 
 use super::state::chosen;
 use super::string::strtok_r;
-use super::touch::{
-    length, read_if, read_text, reads_seldom as reads, write_if, writes_seldom as writes, written_text,
-};
+use super::touch::{length, read_if, read_text, reads_seldom as reads, write_if, writes_seldom as writes};
 use crate::cold::start;
 
 /// What is sorted is written, whatever order it had.

@@ -18,7 +18,7 @@ use super::report::Mine;
 use super::set::Seen;
 use super::shadow::{self, Cell};
 use super::word::{self, BYTES, GRANULE, WRITE};
-use super::{AT_ONCE, JUDGING, block, judge, judge_part, looking, quick, span, tree};
+use super::{AT_ONCE, JUDGING, block, judge, judge_part, looking, quick, span};
 use crate::hot::thread::Thread;
 use crate::intercept::LARGEST_WAITING;
 

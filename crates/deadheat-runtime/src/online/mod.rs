@@ -30,6 +30,7 @@ mod life;
 pub(crate) mod list;
 mod memory;
 mod narrow;
+mod neighbours;
 mod nesting;
 mod object;
 mod order;
@@ -53,7 +54,7 @@ mod word;
 
 use core::sync::atomic::{Ordering, compiler_fence};
 
-use deadheat_core::access::{Access, Mode, Via};
+use deadheat_core::access::{Access, Via};
 use deadheat_core::event::{BlockKind, Fault, LockMode, Op, SyncKind};
 
 pub(crate) use across::on_odd_access;
@@ -82,10 +83,9 @@ use clock::Clock;
 use crowd::Came;
 use pair::Entered;
 use report::Mine;
-use set::Seen;
 use shadow::Cell;
 use state::{ALONE, change, give_up, has_given_up};
-use word::{ATOMIC, BYTES, GRANULE, WRITE};
+use word::{ATOMIC, GRANULE, WRITE};
 
 /// [`Thread::busy`] while an access is judged.
 const JUDGING: u32 = 1;
@@ -194,37 +194,13 @@ unsafe fn enter_all(
         let mut entered = Entered::No;
         let crowd = patient && moment & ATOMIC == 0 && shadow::cell(at).is_some_and(has_block);
         if !crowd && at.is_multiple_of(GRANULE) && end - at >= 2 * GRANULE && moment & ATOMIC == 0 {
-            // Up to where the next span begins. None is made where memory is limited: cells are emptied there while others are at them.
-            let most = AT_ONCE - at / GRANULE % AT_ONCE;
-            let cells = shadow::cells(at, ((end - at) / GRANULE).min(most));
-            if let Some([word, _]) = cells.first() {
-                fill::before(word, at);
-            }
-            if cells.len() == span::CELLS && patient && !memory::is_limited() {
-                // SAFETY: the caller's promise: the calling thread's own state.
-                let worth = unsafe { &mut (*thread).eye.spans };
-                let entered = span::over(&past, cells, moment | BYTES, worth);
-                if entered != Entered::No {
-                    at += span::CELLS * GRANULE;
-                    if entered > Entered::There {
-                        note();
-                    }
-                    if entered == Entered::Met {
-                        // SAFETY: passed on.
-                        unsafe { enter_each(thread, (cells, at), moment | BYTES, (&mut note, &what)) };
-                    }
-                    continue;
-                }
-            }
-            let (done, new);
-            (done, new, entered) = pair::over(&past, cells, moment | BYTES);
-            if new {
-                note();
-            }
-            at += done * GRANULE;
-            if done == cells.len() && done != 0 {
+            // SAFETY: the caller's promise.
+            let done = unsafe { neighbours::enter(thread, (at, end), (moment, patient), &mut note, &what) };
+            at += done.bytes;
+            if done.are_all {
                 continue;
             }
+            entered = done.next;
         }
         let granule = at & !(GRANULE - 1);
         let next = (granule + GRANULE).min(end);
@@ -258,25 +234,6 @@ unsafe fn enter_all(
 fn has_block(cell: &Cell) -> bool {
     let first = cell[0].load(Ordering::Relaxed);
     word::is_link(first) && word::linked(first) != 0
-}
-
-/// Publishes an access of all bytes in each cell of what was a span, and judges it against whoever was met there. `end`: the first byte behind them.
-///
-/// # Safety
-/// `thread` is the calling thread's, which is busy, and in no handler.
-#[cold]
-#[inline(never)]
-unsafe fn enter_each(
-    thread: *mut Thread,
-    (cells, end): (&[Cell], usize),
-    mine: u64,
-    (note, what): (&mut impl FnMut(), &impl Fn() -> (Access, u64)),
-) {
-    for (at, cell) in cells.iter().rev().enumerate() {
-        let granule = end - (at + 1) * GRANULE;
-        // SAFETY: the caller's promise.
-        unsafe { enter(thread, (cell, granule), (mine, true), Entered::Met, (note, what)) };
-    }
 }
 
 /// Publishes an access in one cell in the ways that are less common and judges it; `entered` is what came of the most

@@ -3,7 +3,6 @@
 //! An object is found by its address under the stripe of `hot::atomic` that also guards the atomic operations there, so
 //! that an operation and what it orders are one step.
 
-use core::cell::UnsafeCell;
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 

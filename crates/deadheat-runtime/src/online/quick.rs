@@ -4,7 +4,7 @@
 
 use core::sync::atomic::{AtomicU64, Ordering, compiler_fence};
 
-use deadheat_core::access::{Access, Mode, Via};
+use deadheat_core::access::{Mode, Via};
 use deadheat_core::event::Op;
 use deadheat_core::kind::Kind;
 
@@ -15,9 +15,8 @@ use super::eye::Eye;
 use super::history::Kept;
 use super::pair::{self, Entered};
 use super::part;
-use super::range;
 use super::set::Seen;
-use super::shadow::{self, Cell, LAST_GRANULE, REGION_LOG2, REGIONS};
+use super::shadow::{self, Cell, LAST_GRANULE};
 use super::word::{self, BYTES, EARLIER, GRANULE, WRITE};
 use super::{JUDGING, block, fill, judge};
 use crate::hot::thread::{self, Thread, UNWATCHED};

@@ -216,11 +216,6 @@ pub(crate) const fn only(word: u64, bytes: u64) -> u64 {
     word & !BYTES | bytes
 }
 
-/// The access of the moment of `word` that has these bytes and is of that kind: bits of [`WRITE`] and [`ATOMIC`].
-pub(crate) const fn of_kind(word: u64, kind: u64, bytes: u64) -> u64 {
-    word & EPOCH | kind | bytes
-}
-
 /// The bytes of the granule that `size` bytes from `offset` on are; both end within it.
 pub(crate) const fn bytes(offset: usize, size: usize) -> u64 {
     ((1 << size) - 1) << offset & BYTES
