@@ -73,6 +73,33 @@ fn loops_for_processors_of_wide_vectors_are_seen() {
     });
 }
 
+/// gcc fills and copies in place, without a hook, if it is not told to call the library where it can.
+#[test]
+fn what_the_compiler_would_fill_and_copy_in_place_is_seen() {
+    const RACY: &str = "#include <pthread.h>\n#include <string.h>\n\
+        char filled[300], copied[32], cold[32], other[32]; volatile unsigned size = 20;\n\
+        static void fill(void) { memset(filled, 0, sizeof filled); }\n\
+        static void copy(void) { unsigned n = size; if (n < 32) memcpy(copied, other, n); }\n\
+        __attribute__((cold)) static void fill_seldom(void) { memset(cold, 54, size); }\n\
+        void *work(void *nothing) { fill(); copy(); fill_seldom(); return nothing; }\n\
+        int main(void) { pthread_t thread; pthread_create(&thread, 0, work, 0);\n\
+        filled[200] = 1; copied[1] = 1; cold[1] = 1; pthread_join(thread, 0); return 0; }\n";
+    each_compiler("in-place", |pair, folder| {
+        fs::write(folder.join("racy.c"), RACY).expect("written");
+        cc(pair, folder, "-O2 -g -pthread -o program racy.c");
+        let mut program = Command::new(folder.join("program"));
+        clean(&mut program);
+        let told = output(&mut program, folder);
+        for variable in ["filled", "copied", "cold"] {
+            assert!(
+                said(&told).contains(&format!("data race on `{variable}")),
+                "{variable}: {}",
+                said(&told)
+            );
+        }
+    });
+}
+
 /// It would take the place of the allocator that is followed: what it hands out again would look like a race.
 #[test]
 fn an_allocator_in_an_archive_is_not_linked_for_our_sake() {

@@ -51,6 +51,8 @@ fn gcc(line: &Line, object: Option<&Object>, additions: &mut Additions) {
     if line.compiles {
         // Our runtime knows fences, so gcc's warning that its own does not would be wrong.
         before.extend(["-Wno-tsan".into(), "-fsanitize=thread".into()]);
+        // What it expands in place has no hook: where the library's function does as well, that is to be called.
+        before.push("-mstringop-strategy=libcall".into());
         debug(line, before);
     } else {
         before.push("-fsanitize=thread".into());
