@@ -23,6 +23,7 @@ const CASES: &[(&str, Option<u32>, &str)] = &[
     ("unlocks", Some(600_000), "ended\n"),
     // And who takes a lock.
     ("locks", Some(600_000), "ended\n"),
+    ("exchanges", Some(600_000), "ended\n"),
 ];
 
 #[test]

@@ -17,7 +17,7 @@ use deadheat_core::kind::Kind;
 use super::log;
 use super::stripe::{Held, Stripe};
 use super::thread::{self, Busy, Thread};
-use crate::cold::start;
+use crate::cold::{start, together};
 use crate::gate;
 use crate::online::{self, Operation, beside};
 use crate::sys;
@@ -133,6 +133,12 @@ impl Meant {
     fn to(mode: Mode, order: u32) -> Meant {
         Meant { mode, order, expects: None }
     }
+
+    /// Whether it may take a lock of the program's own making.
+    #[inline(always)]
+    fn may_lock(&self) -> bool {
+        self.mode == Mode::ReadWrite && MemoryOrder::from_abi(self.order).acquires()
+    }
 }
 
 /// Carries out `operation` on the `1 << log2` bytes at `address` and records it.
@@ -162,6 +168,9 @@ fn perform<R>(pc: usize, address: usize, log2: u16, meant: Meant, operation: imp
         }
         if online::on() {
             let what = (pc, address, log2);
+            if meant.may_lock() && !nested {
+                together::before_lock();
+            }
             return if online::only() {
                 detect(thread, nested, what, meant.mode, operation)
             } else {

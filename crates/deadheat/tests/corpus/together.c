@@ -1,6 +1,6 @@
 // A thread begins, and its creator asks whether it has (`asks`), waits for that in a way that is not seen (`waits`), waits for
 // it by a semaphore (`blocks`), gives back a lock before it creates another and waits for that in a way that is not seen (`unlocks`), or takes a lock, then waits
-// for it in such a way (`locks`).
+// for it in such a way (`locks`), also one of its own making (`exchanges`).
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 
 static sem_t begun;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static int count;
+static int count, own_lock;
 
 static void *worker(void *argument) {
     dh_done(1);
@@ -42,6 +42,9 @@ int main(int argc, char **argv) {
         pthread_mutex_lock(&mutex);
         dh_step(1);
         pthread_mutex_unlock(&mutex);
+    } else if (!strcmp(way, "exchanges")) {
+        __atomic_exchange_n(&own_lock, 1, __ATOMIC_ACQUIRE);
+        dh_step(1);
     } else {
         sem_wait(&begun);
     }
