@@ -58,11 +58,15 @@ fn program(rows: &[Row]) -> String {
     text
 }
 
-/// The rows of which both sides are in one race.
-fn racing(report: &Path) -> BTreeSet<String> {
+/// The races of a report.
+fn races_in(report: &Path) -> Vec<Value> {
     let text = fs::read_to_string(report).expect("a report");
     let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
-    let races: Vec<Value> = lines.filter(|line| line["type"] == "race").collect();
+    lines.filter(|line| line["type"] == "race").collect()
+}
+
+/// The rows of which both sides are in one race.
+fn racing(report: &Path) -> BTreeSet<String> {
     let row = |race: &Value| {
         let side = |side: usize, start: &str| -> Option<String> {
             let frames = race["accesses"][side]["frames"].as_array()?.iter();
@@ -74,7 +78,7 @@ fn racing(report: &Path) -> BTreeSet<String> {
             (side(other, "other_")? == row).then_some(row)
         })
     };
-    races.iter().filter_map(row).collect()
+    races_in(report).iter().filter_map(row).collect()
 }
 
 #[test]
@@ -164,11 +168,10 @@ fn the_unwinder_orders_nothing() {
             for way in [&[][..], &["--recorded"]] {
                 let start = ["run", "--format", "json", "-o", "r.jsonl"];
                 let output = output(deadheat().args([&start, way, &["--", "./unwinding"]].concat()), folder);
-                let text = fs::read_to_string(folder.join("r.jsonl")).expect("a report");
-                let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
-                let races = lines.filter(|line| line["type"] == "race");
-                let variables: BTreeSet<String> =
-                    races.map(|race| race["location"]["symbol"].to_string()).collect();
+                let variables: BTreeSet<String> = races_in(&folder.join("r.jsonl"))
+                    .iter()
+                    .map(|race| race["location"]["symbol"].to_string())
+                    .collect();
                 let text = said(&output);
                 assert_eq!(variables.len(), 2, "{compilers:?} {options:?} {way:?}: {variables:?} {text}");
             }

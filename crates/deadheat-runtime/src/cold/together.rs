@@ -53,9 +53,7 @@ pub(super) fn comes(id: u32, at_once: bool) -> Option<u32> {
         return None;
     }
     if at_once {
-        let waiting = LET_GO.load(Ordering::Relaxed);
-        go();
-        lead(waiting, 0);
+        go_and_lead();
         return None;
     }
     let let_go = LET_GO.load(Ordering::Relaxed);
@@ -133,26 +131,37 @@ fn wait_for_creators(let_go: u32) -> bool {
 /// created them would be ordered before all that they do then.
 #[inline]
 pub(crate) fn before_lock() {
-    let waiting = LET_GO.load(Ordering::Relaxed);
-    if coming(waiting).load(Ordering::Relaxed) != 0 {
-        lead_before_lock(waiting);
+    if are_coming() {
+        lead_before_lock();
     }
 }
 
 #[cold]
 #[inline(never)]
-fn lead_before_lock(waiting: u32) {
+fn lead_before_lock() {
     // SAFETY: `known` gives the calling thread's own state.
     if known().is_some_and(|thread| unsafe { (*thread).created_at } != 0) {
-        go();
-        lead(waiting, 0);
+        go_and_lead();
     }
+}
+
+/// Lets those go that wait, and lets them take their first steps.
+fn go_and_lead() {
+    let waiting = LET_GO.load(Ordering::Relaxed);
+    go();
+    lead(waiting, 0);
+}
+
+/// Whether threads wait.
+#[inline(always)]
+fn are_coming() -> bool {
+    coming(LET_GO.load(Ordering::Relaxed)).load(Ordering::Relaxed) != 0
 }
 
 /// The calling thread may block: threads that wait do so no more.
 #[inline]
 pub(crate) fn go() {
-    if coming(LET_GO.load(Ordering::Relaxed)).load(Ordering::Relaxed) != 0 {
+    if are_coming() {
         let_go();
     }
 }

@@ -32,7 +32,7 @@ pub(super) fn orders(pc: usize) -> bool {
 /// As [`orders`], by a mutex.
 #[inline(always)]
 fn orders_by(pc: usize, mutex: *mut c_void) -> bool {
-    orders(pc) && !unwinder::owns(mutex)
+    orders(pc) && !unwinder::MUTEX.is(mutex)
 }
 
 /// Records that `lock` was taken if `result` says so, and gives `result` back.

@@ -77,7 +77,7 @@ unsafe extern "C" fn left_all(
 
 /// Before the real function: our routine goes in place of the program's.
 unsafe fn before(control: *mut c_void, routine: usize, (pc, stack): (usize, usize), real: usize) -> Two {
-    let followed = recording() && !unwinder::owns(control);
+    let followed = recording() && !unwinder::ONCE.is(control);
     let Some(thread) = (if followed { current() } else { None }) else { return Two(real, routine) };
     // SAFETY: the calling thread's own state; a function is entered, which is left behind the real one.
     unsafe {

@@ -8,8 +8,13 @@ use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use crate::hot::thread::internal;
 
-/// A mutex, and the control of what is done once; zeros where it has none.
-static OWN: [AtomicUsize; 2] = [const { AtomicUsize::new(0) }; 2];
+/// An object by which threads are ordered that is the unwinder's: its address, or 0 where it has none.
+pub(super) struct Own(AtomicUsize);
+
+/// The mutex that it locks.
+pub(super) static MUTEX: Own = Own(AtomicUsize::new(0));
+/// The control of what it does once.
+pub(super) static ONCE: Own = Own(AtomicUsize::new(0));
 /// Whether the unwinder was asked what it uses.
 static ASKED: AtomicBool = AtomicBool::new(false);
 /// Set while it is.
@@ -36,18 +41,18 @@ pub(super) fn ask() {
     ASKS.store(false, Ordering::Relaxed);
 }
 
-/// Whether an object by which threads are ordered is the unwinder's.
-#[inline(always)]
-pub(super) fn owns(object: *mut c_void) -> bool {
-    OWN.iter().any(|own| own.load(Ordering::Relaxed) == object as usize)
-        || ASKS.load(Ordering::Relaxed) && note(object)
-}
+impl Own {
+    /// Whether an object is that one.
+    #[inline(always)]
+    pub(super) fn is(&self, object: *mut c_void) -> bool {
+        self.0.load(Ordering::Relaxed) == object as usize || ASKS.load(Ordering::Relaxed) && self.note(object)
+    }
 
-/// It uses this.
-#[cold]
-#[inline(never)]
-fn note(object: *mut c_void) -> bool {
-    let free = OWN.iter().find(|own| own.load(Ordering::Relaxed) == 0);
-    free.into_iter().for_each(|own| own.store(object as usize, Ordering::Relaxed));
-    true
+    /// The unwinder uses this.
+    #[cold]
+    #[inline(never)]
+    fn note(&self, object: *mut c_void) -> bool {
+        self.0.store(object as usize, Ordering::Relaxed);
+        true
+    }
 }
