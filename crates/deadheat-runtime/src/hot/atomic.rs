@@ -6,6 +6,7 @@
 
 mod bytes;
 mod library;
+mod short;
 
 use core::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering, compiler_fence, fence};
 
@@ -107,13 +108,6 @@ impl Taken {
     }
 }
 
-/// A program's spin gives the processor away after so many turns: whom it waits for may need it.
-const SPINS_OF_PROGRAM: u32 = 256;
-
-/// Each time after twice as many as before, up to so many, until it finds something new: it may as well be a loop that works and looks whether it is to stop, and what it
-/// gives away on a busy machine is a slice of time.
-const MOST_SPINS_OF_PROGRAM: u32 = 64 * SPINS_OF_PROGRAM;
-
 /// What an operation turned out to do.
 struct Outcome<R> {
     result: R,
@@ -134,6 +128,12 @@ impl Meant {
         Meant { mode, order, expects: None }
     }
 
+    /// Whether it writes and orders nothing itself.
+    #[inline(always)]
+    fn writes_relaxed(&self) -> bool {
+        self.mode.writes() && MemoryOrder::from_abi(self.order) == MemoryOrder::Relaxed
+    }
+
     /// Whether it may take a lock of the program's own making.
     #[inline(always)]
     fn may_lock(&self) -> bool {
@@ -144,6 +144,11 @@ impl Meant {
 /// Carries out `operation` on the `1 << log2` bytes at `address` and records it.
 #[inline]
 fn perform<R>(pc: usize, address: usize, log2: u16, meant: Meant, operation: impl Fn() -> Outcome<R>) -> R {
+    if meant.writes_relaxed()
+        && let Some(result) = short::known_write((address, log2), meant.mode.reads(), &operation)
+    {
+        return result;
+    }
     if gate::passes(pc) {
         return operation().result;
     }
@@ -210,7 +215,7 @@ unsafe fn detect<R>(
     // SAFETY: the caller's promise.
     unsafe {
         let loads = !meant.writes() && !nested && online::looking() && has_one(address, log2);
-        if loads && let Some(result) = detect_load(thread, (pc, address, log2), &operation) {
+        if loads && let Some(result) = short::load(thread, (pc, address, log2), &operation) {
             return result;
         }
         let holds = Holds::new(thread);
@@ -226,66 +231,9 @@ unsafe fn detect<R>(
         let (mode, order) = (outcome.mode, outcome.order);
         online::atomic(thread, &Operation { pc, address, log2, mode, order }, &taken.first);
         if loads {
-            remember_load(thread, (pc, address), taken.writes());
+            short::remember(thread, (pc, address), taken.writes());
         }
         outcome.result
-    }
-}
-
-/// Carries out a load and judges it without its stripe, where nothing is to be learned: `None` if it is to be done again
-/// with the stripe. One in a spin, which finds what it found before, is nothing new.
-///
-/// # Safety
-/// `thread` is the calling thread's, and in no other hook.
-#[inline(always)]
-unsafe fn detect_load<R>(
-    thread: *mut Thread,
-    (pc, address, log2): (usize, usize, u16),
-    operation: &impl Fn() -> Outcome<R>,
-) -> Option<R> {
-    let stripe = &STRIPE[stripe(address)];
-    // SAFETY: the caller's promise.
-    let (spin, moment) = unsafe { (&mut (*thread).spin, (*thread).eye.mine) };
-    if (spin.key, spin.address, spin.moment) == (pc as u64, address as u64, moment) {
-        let outcome = operation();
-        // Whoever writes counts that first.
-        if stripe.writes() == spin.version {
-            spin.times += 1;
-            if spin.times >= spin.patience {
-                spin.times = 0;
-                spin.patience = (2 * spin.patience).min(MOST_SPINS_OF_PROGRAM);
-                sys::yield_now();
-            }
-            return Some(outcome.result);
-        }
-    }
-    let writes = stripe.quiet().or_else(|| stripe.soon_quiet())?;
-    let outcome = operation();
-    let shown = stripe.shown(address as u64)?;
-    let (mode, order) = (outcome.mode, outcome.order);
-    let what = Operation { pc, address, log2, mode, order };
-    // SAFETY: the caller's promise.
-    unsafe {
-        if !stripe.is_still(writes) || !online::load(thread, &what, shown) {
-            return None;
-        }
-        remember_load(thread, (pc, address), writes);
-    }
-    Some(outcome.result)
-}
-
-/// Remembers a load, by which one that finds the same in the same moment is told.
-///
-/// # Safety
-/// `thread` is the calling thread's.
-#[inline(always)]
-unsafe fn remember_load(thread: *mut Thread, (pc, address): (usize, usize), writes: u64) {
-    // SAFETY: the caller's promise.
-    unsafe {
-        let spin = &mut (*thread).spin;
-        (spin.key, spin.address, spin.version) = (pc as u64, address as u64, writes);
-        spin.moment = (*thread).eye.mine;
-        (spin.times, spin.patience) = (0, SPINS_OF_PROGRAM);
     }
 }
 
@@ -499,6 +447,10 @@ impl Atom for u128 {
 
 /// `load(at, order)`.
 pub(crate) unsafe extern "C" fn on_load<T: Atom>(at: *mut T, order: u32, pc: usize) -> T {
+    // SAFETY: the program's own atomic operation.
+    if let Some(result) = short::known_load((pc, at as usize, T::LOG2), || unsafe { T::load(at) }) {
+        return result;
+    }
     perform(pc, at as usize, T::LOG2, Meant::to(Mode::Read, order), || Outcome {
         // SAFETY: the program's own atomic operation.
         result: unsafe { T::load(at) },

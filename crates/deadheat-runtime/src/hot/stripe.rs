@@ -76,6 +76,14 @@ impl Stripe {
         Some(Held { stripe: self, shared: false })
     }
 
+    /// Takes the stripe for the thread `owner`, which is patient, if nobody holds it.
+    #[inline(always)]
+    pub(crate) fn take_if_free(&self, owner: u32) -> Option<Held<'_>> {
+        let owner = owner.wrapping_add(1);
+        let taken = self.held.compare_exchange(0, owner, Ordering::Acquire, Ordering::Relaxed);
+        taken.is_ok().then_some(Held { stripe: self, shared: false })
+    }
+
     /// How many operations may have written so far, or are about to.
     pub(crate) fn writes(&self) -> u64 {
         self.writes.load(Ordering::Acquire)

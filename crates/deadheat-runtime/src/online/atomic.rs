@@ -97,12 +97,47 @@ pub(crate) unsafe fn load(thread: *mut Thread, what: &Operation, shown: Shown) -
     // SAFETY: the caller's promise.
     unsafe {
         let Some(cell) = cell_of(thread, what) else { return false };
-        if shown.by != Shown::NOTHING && !(*thread).eye.knows_moment(shown.by) {
+        if teaches(thread, shown) {
             return false;
         }
         enter_cell(thread, what, cell);
     }
     true
+}
+
+/// Whether there is something to be learned from what was noted of an atomic.
+///
+/// # Safety
+/// `thread` is the calling thread's.
+#[inline(always)]
+pub(crate) unsafe fn teaches(thread: *mut Thread, shown: Shown) -> bool {
+    // SAFETY: the caller's promise.
+    shown.by != Shown::NOTHING && unsafe { !(*thread).eye.knows_moment(shown.by) }
+}
+
+/// Whether the thread's own releases leave nothing for relaxed operations to publish.
+///
+/// # Safety
+/// `thread` is the calling thread's.
+#[inline(always)]
+pub(crate) unsafe fn publishes_nothing(thread: *mut Thread) -> bool {
+    // SAFETY: the caller's promise.
+    unsafe { (*thread).eye.released.is_empty() }
+}
+
+/// Whether the cell of an operation on `1 << log2` bytes, which has all of them, shows that the thread accessed these in this moment, and wrote them if `kind` is [`WRITE`]: then
+/// an atomic access to them is nothing new, whether that was atomic or not.
+///
+/// # Safety
+/// `thread` is the calling thread's.
+#[inline(always)]
+pub(crate) unsafe fn has_accessed(thread: *mut Thread, (address, log2): (usize, u16), kind: u64) -> bool {
+    // SAFETY: the caller's promise; a thread that is not looked at has a word that is in no cell.
+    let eye = unsafe { &(*thread).eye };
+    let Some(cell) = shadow::known_cell(address) else { return false };
+    let matters = word::EPOCH | word::bytes(address % GRANULE, 1 << log2) | kind;
+    let shows = |word: u64| (word ^ (eye.mine | kind)) & matters == 0;
+    !eye.is_out() && pair::words(cell).into_iter().any(shows)
 }
 
 /// The cell of an operation, if that is all that it has, and the thread is to be looked at.

@@ -58,7 +58,7 @@ use deadheat_core::access::{Access, Via};
 use deadheat_core::event::{BlockKind, Fault, LockMode, Op, SyncKind};
 
 pub(crate) use across::on_odd_access;
-pub(crate) use atomic::{Operation, atomic, load, soon};
+pub(crate) use atomic::{Operation, atomic, has_accessed, load, publishes_nothing, soon, teaches};
 pub(crate) use child::{in_child, lock_for_fork, unlock_after_fork};
 pub(crate) use eye::Eye;
 pub(crate) use fill::{confined, is_confined};
@@ -70,9 +70,9 @@ pub(crate) use range::{is_known as is_known_range, publish as publish_range, ran
 pub(crate) use report::{heap_block, records as certain};
 pub(crate) use shadow::{CELLS, REGION_LOG2, REGIONS, freed_again, has_waited, waited};
 pub(crate) use slots::running;
-pub(crate) use state::{LOOKING, ON, beside_recording, expect_others, looking, on, only, stop};
+pub(crate) use state::{LOOKING, ON, beside_recording, expect_others, looking, looks_alone, on, only, stop};
 pub(crate) use tree::Near;
-pub(crate) use word::{NO_NAME, WRITE_BIT};
+pub(crate) use word::{NO_NAME, WRITE, WRITE_BIT};
 
 use crate::hot::atomic as stripes;
 use crate::hot::log;
@@ -85,7 +85,7 @@ use pair::Entered;
 use report::Mine;
 use shadow::Cell;
 use state::{ALONE, change, give_up, has_given_up};
-use word::{ATOMIC, GRANULE, WRITE};
+use word::{ATOMIC, GRANULE};
 
 /// [`Thread::busy`] while an access is judged.
 const JUDGING: u32 = 1;

@@ -32,6 +32,14 @@ static META: [AtomicUsize; REGIONS] = [const { AtomicUsize::new(0) }; REGIONS];
 /// A cell: a set of two words, or a link to a larger one.
 pub(crate) type Cell = [AtomicU64; 2];
 
+/// The cell of the granule that holds an address, if its region is mapped.
+#[inline(always)]
+pub(super) fn known_cell<'a>(address: usize) -> Option<&'a Cell> {
+    let base = CELLS.get(address >> REGION_LOG2)?.load(Ordering::Relaxed);
+    // SAFETY: the region's cells are mapped.
+    (base != 0).then(|| unsafe { &*(base.wrapping_add((address & !(GRANULE - 1)) * SCALE) as *const Cell) })
+}
+
 /// The cell of the granule that holds an address; maps its region if need be. `None` for an address that cannot be
 /// the program's, or without memory.
 #[inline(always)]

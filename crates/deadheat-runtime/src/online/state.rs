@@ -93,6 +93,12 @@ pub(super) fn is_active() -> bool {
     ON.load(Ordering::Relaxed).wrapping_sub(LOOKING) < GIVEN_UP - LOOKING
 }
 
+/// Whether accesses may race, and nothing is recorded.
+#[inline(always)]
+pub(crate) fn looks_alone() -> bool {
+    ON.load(Ordering::Relaxed) == LOOKING
+}
+
 /// Whether accesses may race.
 #[inline(always)]
 pub(crate) fn looking() -> bool {

@@ -31,7 +31,7 @@ const CLOCK_SHIFT: u32 = 8;
 /// The bytes.
 pub(crate) const BYTES: u64 = 0xff;
 /// Slot and clock.
-const EPOCH: u64 = ATOMIC - 1 - BYTES;
+pub(crate) const EPOCH: u64 = ATOMIC - 1 - BYTES;
 
 /// In a place of a [block](super::block) whose word went: an access that everybody knows, in whose place another can come. Zero would be the set's end.
 pub(crate) const VOID: u64 = moment(0, 0);
