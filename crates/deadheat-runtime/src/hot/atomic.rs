@@ -448,7 +448,7 @@ impl Atom for u128 {
 /// `load(at, order)`.
 pub(crate) unsafe extern "C" fn on_load<T: Atom>(at: *mut T, order: u32, pc: usize) -> T {
     // SAFETY: the program's own atomic operation.
-    if let Some(result) = short::known_load((pc, at as usize, T::LOG2), || unsafe { T::load(at) }) {
+    if let Some(result) = short::known_load((pc, at as usize, T::LOG2), order, || unsafe { T::load(at) }) {
         return result;
     }
     perform(pc, at as usize, T::LOG2, Meant::to(Mode::Read, order), || Outcome {

@@ -30,10 +30,14 @@ fn looked_at() -> Option<*mut Thread> {
     plain.then_some(thread)
 }
 
-/// Carries out a load that is nothing new to its moment: the thread accessed the same before, and what the atomic shows it knows. `None`, and nothing is learned, if it is
-/// anything else. Calls nothing.
+/// Carries out a load that teaches nothing: what the atomic shows its thread knows. `None`, and nothing is learned, if it is anything else, or somebody holds the stripe. One that is
+/// nothing new to its moment, as the thread accessed the same before, calls nothing.
 #[inline(always)]
-pub(super) fn known_load<R>((pc, address, log2): (usize, usize, u16), load: impl Fn() -> R) -> Option<R> {
+pub(super) fn known_load<R>(
+    (pc, address, log2): (usize, usize, u16),
+    order: u32,
+    load: impl Fn() -> R,
+) -> Option<R> {
     let thread = looked_at()?;
     let stripe = &STRIPE[stripe(address)];
     // SAFETY: `looked_at` gives the calling thread's own state.
@@ -41,13 +45,18 @@ pub(super) fn known_load<R>((pc, address, log2): (usize, usize, u16), load: impl
         if let Some(result) = again(thread, (pc, address), stripe, &load) {
             return Some(result);
         }
-        if !has_one(address, log2) || !online::has_accessed(thread, (address, log2), 0) {
+        if !has_one(address, log2) {
             return None;
         }
         let writes = stripe.quiet()?;
         let result = load();
         let shown = stripe.shown(address as u64)?;
         if !stripe.is_still(writes) || online::teaches(thread, shown) {
+            return None;
+        }
+        if !online::has_accessed(thread, (address, log2), 0)
+            && !online::loaded(thread, (pc, address), log2, order)
+        {
             return None;
         }
         remember(thread, (pc, address), writes);
