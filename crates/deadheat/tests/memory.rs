@@ -123,6 +123,20 @@ fn atomics_that_are_freed_take_nothing() {
     assert!(peak(&output) < 90, "{}", said(&output));
 }
 
+/// An object keeps no number for each thread that there ever was, of which everybody knows: seven hundred threads that ran at once leave little in what two others publish later, and what is handed
+/// on by that is known to whoever comes to it.
+#[test]
+fn what_is_published_behind_many_threads_takes_little() {
+    let folder = built_of("published.c", "published");
+    let [few, many] = [2, 700].map(|count| {
+        let found = run(&folder, "", "", count, "");
+        assert_eq!(found.status.code(), Some(66), "{}", said(&found));
+        assert!(said(&found).contains("`shared`") && said(&found).contains("1 race "), "{}", said(&found));
+        peak(&found)
+    });
+    assert!(many < few + 60, "{few} and {many}");
+}
+
 /// An allocator that stands in for the C library's is not used by the runtime, nor looked at while that works, and no block of the one comes to
 /// the other.
 #[test]

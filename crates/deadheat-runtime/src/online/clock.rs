@@ -69,8 +69,20 @@ impl Clock {
 
     /// Knows what another knows and nothing else.
     pub(crate) fn assign(&mut self, other: &Clock) {
-        self.0.resize(other.0.len(), 0);
-        self.0.copy_from_slice(&other.0);
+        self.assign_first(other, other.0.len());
+    }
+
+    /// As [`Self::assign`], of the first `width` slots.
+    pub(crate) fn assign_first(&mut self, other: &Clock, width: usize) {
+        self.0.resize(width, 0);
+        self.0.copy_from_slice(&other.0[..width]);
+    }
+
+    /// Whether it has room for more than a few slots, and for far more than `width`.
+    pub(crate) fn is_too_wide(&self, width: usize) -> bool {
+        const FEW: usize = 64;
+        const FAR: usize = 4;
+        self.0.room() > FEW.max(FAR * width)
     }
 
     /// Forgets all and keeps its memory.

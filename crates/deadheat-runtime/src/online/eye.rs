@@ -144,7 +144,7 @@ impl Eye {
 
     /// Gives a thread that knows `self.clock` a slot.
     pub(super) fn settle(&mut self, thread: *mut Thread, id: u32) {
-        let (slot, clock) = slots::take(thread, id, &self.clock);
+        let (slot, clock) = slots::take(thread, id, &mut self.clock);
         slots::alone_with(|| {
             self.clock.reserve_line();
             self.clock.set(slot, clock - STEP);

@@ -26,10 +26,16 @@ impl<T: Copy> List<T> {
         List { items: null_mut(), len: 0, room: 0 }
     }
 
+    /// How many items there is room for.
+    #[inline(always)]
+    pub(super) fn room(&self) -> usize {
+        (self.room & !BORROWED) as usize
+    }
+
     /// Makes room for `count` items in all.
     #[inline(always)]
     fn reserve(&mut self, count: usize) {
-        if count > (self.room & !BORROWED) as usize {
+        if count > self.room() {
             self.grow(count);
         }
     }

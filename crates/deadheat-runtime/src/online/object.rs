@@ -74,6 +74,29 @@ impl Object {
         [address, address + size_of::<Object>()]
     }
 
+    /// The first `width` slots of a clock are shown, and nothing else.
+    pub(crate) fn show(&mut self, clock: &Clock, width: usize) {
+        self.shrink(width);
+        self.written.assign_first(clock, width);
+    }
+
+    /// Nothing is shown.
+    pub(crate) fn show_nothing(&mut self) {
+        self.shrink(0);
+        self.written.clear();
+    }
+
+    /// Gives memory back that is far more than what is shown needs.
+    #[inline(always)]
+    fn shrink(&mut self, width: usize) {
+        if self.written.is_too_wide(width) {
+            let [_, line] = Object::lines(&raw const *self as usize);
+            self.written.drop_all();
+            // SAFETY: the line behind the object is its own (`make`).
+            unsafe { self.written.borrow_line(line as *mut u64) };
+        }
+    }
+
     /// What another clock knows is to be shown, too.
     pub(crate) fn show_too(&mut self, clock: &Clock) {
         // Who published last goes among what is shown.

@@ -75,7 +75,7 @@ impl Eye {
 
     #[inline(never)]
     fn show_all(&self, object: &mut Object) {
-        object.written.assign(&self.clock);
+        object.show(&self.clock, slots::needed(&self.clock));
         object.version = self.version;
     }
 
@@ -424,8 +424,8 @@ pub(super) fn silence(address: u64) {
             object.by = (0, 0);
             object.own = 0;
             match object::find(address, Family::Annotation) {
-                Some(announced) => object.written.assign(&announced.written),
-                None => object.written.clear(),
+                Some(announced) => object.show(&announced.written, announced.written.width()),
+                None => object.show_nothing(),
             }
         }
     }

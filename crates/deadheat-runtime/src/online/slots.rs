@@ -7,7 +7,7 @@
 
 use core::cell::UnsafeCell;
 use core::ptr::null_mut;
-use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 use super::clock::Clock;
 use super::history::History;
@@ -20,8 +20,6 @@ use crate::cold::lock::Lock;
 use crate::hot::thread::Thread;
 use crate::sys;
 
-/// How many retired slots a new thread looks at for one that it can go on with.
-const LOOKED_AT: usize = 256;
 /// How many are retired before the oldest is used again by a thread that does not know what was done in it. Races of what was done there with
 /// that thread, and with those who learn of it, are not told any more.
 const MOST_RETIRED: usize = 1024;
@@ -42,6 +40,8 @@ struct Inner {
     running: u32,
     /// Whether the last clock of a thread that ended is not kept any more: nobody can be asked whether he knows it.
     lost: bool,
+    /// Whether a thread came that nobody was seen creating, and was not told what every thread knows.
+    unseen: bool,
 }
 
 // SAFETY: `inner` is touched under `lock` alone.
@@ -55,6 +55,7 @@ static SLOTS: Slots = Slots {
         count: 0,
         running: 0,
         lost: false,
+        unseen: false,
     }),
 };
 
@@ -92,11 +93,14 @@ pub(super) fn each_history(mut each: impl FnMut(&History)) {
 }
 
 /// A slot for a thread that begins with the clock `known`: one that it knows whole, or a fresh one; and its first clock. The
-/// process ends if 65 533 threads run at once.
-pub(crate) fn take(thread: *mut Thread, id: u32, known: &Clock) -> (u32, u64) {
+/// process ends if 65 533 threads run at once. One that nobody was seen creating begins with no clock; it [may be told](needed) what every thread knows.
+pub(crate) fn take(thread: *mut Thread, id: u32, known: &mut Clock) -> (u32, u64) {
     let (slot, clock) = locked(|| {
         // SAFETY: under the lock.
         let inner = unsafe { &mut *SLOTS.inner.get() };
+        if known.is_empty() && inner.count != 0 {
+            inner.meet_unseen(known);
+        }
         let (slot, clock) = inner.choose(known);
         if ROWS[slot as usize].thread.swap(thread, Ordering::AcqRel).is_null() {
             inner.running += 1;
@@ -116,14 +120,23 @@ pub(crate) fn take(thread: *mut Thread, id: u32, known: &Clock) -> (u32, u64) {
 }
 
 impl Inner {
+    /// A thread comes that nobody was seen creating and that knows nothing.
+    fn meet_unseen(&mut self, known: &mut Clock) {
+        if TRIMS.load(Ordering::Relaxed) {
+            (0..)
+                .zip(&KNOWN[..=self.count as usize])
+                .for_each(|(slot, all)| known.set(slot, all.load(Ordering::Relaxed)));
+        } else {
+            self.unseen = true;
+        }
+    }
+
     /// A slot that a thread which knows `known` can go on with, or a fresh one; and its next clock, an even number.
     fn choose(&mut self, known: &Clock) -> (u32, u64) {
         let inner = self;
-        let from = inner.retired.len().saturating_sub(LOOKED_AT);
-        let reusable = (from..inner.retired.len()).rev().find(|&at| {
-            let (slot, last) = inner.retired[at];
-            last <= known.get(slot)
-        });
+        let known = |&(slot, last): &(u32, u64)| last <= known.get(slot);
+        let reusable = inner.retired.iter().enumerate().filter(|(_, retired)| known(retired));
+        let reusable = reusable.min_by_key(|(_, (slot, _))| *slot).map(|(at, _)| at);
         if let Some(at) = reusable {
             let (slot, last) = inner.retired.remove(at);
             return (slot, last + 2);
@@ -192,6 +205,53 @@ pub(crate) fn find_known_in_turn() -> bool {
         find_known();
     }
     its
+}
+
+/// Clocks of so many slots are published whole.
+const FEW: usize = 64;
+/// Whether what every thread knows is left out of what others publish.
+static TRIMS: AtomicBool = AtomicBool::new(false);
+
+/// How many slots of a clock, from the first on, are to be published: at the end of one that is long, those are left out of which every thread knows as much. So objects of a program
+/// that had a thousand threads once do not keep a number for each of them.
+///
+/// Whoever learns from the object knows what is left out, as it was known to all who ran then; but not a thread that nobody was seen creating. So one that comes later is told what every
+/// thread knows, and if one came before, nothing is left out.
+#[inline]
+pub(crate) fn needed(clock: &Clock) -> usize {
+    if clock.width() <= FEW { clock.width() } else { needed_of_many(clock) }
+}
+
+#[inline(never)]
+fn needed_of_many(clock: &Clock) -> usize {
+    /// Of so many clocks that stay long, one asks what every thread knows.
+    const ASKS: u32 = 64;
+    if !TRIMS.load(Ordering::Relaxed) && !begin_to_trim() {
+        return clock.width();
+    }
+    let needed = || {
+        (1..clock.width()).rev().find(|&slot| !all_know(word::moment(slot as u32, clock.get(slot as u32))))
+    };
+    let count = || needed().map_or(1, |last| last + 1);
+    let before = count();
+    if before <= FEW || !LONG.fetch_add(1, Ordering::Relaxed).is_multiple_of(ASKS) || !find_known_in_turn() {
+        return before;
+    }
+    count()
+}
+
+/// How many clocks stayed long.
+static LONG: AtomicU32 = AtomicU32::new(0);
+
+/// Whether it can be left out of clocks what every thread knows.
+#[cold]
+fn begin_to_trim() -> bool {
+    locked(|| {
+        // SAFETY: under the lock.
+        let seen = unsafe { !(*SLOTS.inner.get()).unseen };
+        TRIMS.store(seen, Ordering::Relaxed);
+        seen
+    })
 }
 
 /// Brings up to date what every thread knows. A thread that nobody was seen creating is not waited for: what was known to
