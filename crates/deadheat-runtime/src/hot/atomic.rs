@@ -43,12 +43,20 @@ pub(crate) fn abandon(owner: u32) {
     beside::abandon(owner);
 }
 
-/// The stripe that guards an address, another one than its neighbour's. Stacks and the heaps of threads lie so that their addresses have the lower bits in common: all bits count.
+/// Bits of the program's addresses: what is above is a name's that stands for no memory.
+const ADDRESS_BITS: u32 = 47;
+
+/// The stripe that guards an address, another one than its neighbour's. Stacks and the heaps of threads lie so that their addresses have the lower bits in common: all bits count, but those that
+/// do not choose the list of an address's objects, which one stripe guards.
 #[inline(always)]
-pub(crate) fn stripe(address: usize) -> usize {
+pub(crate) const fn stripe(address: usize) -> usize {
     const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
-    (((address >> BYTES_LOG2) as u64).wrapping_mul(SPREAD) >> (u64::BITS - STRIPES_LOG2)) as usize
+    let place = (address as u64 >> BYTES_LOG2) << (u64::BITS - ADDRESS_BITS + BYTES_LOG2 as u32);
+    (place.wrapping_mul(SPREAD) >> (u64::BITS - STRIPES_LOG2)) as usize
 }
+
+const _: () =
+    assert!(stripe(0xfd03_0000_1234_5678) == stripe(0x1234_5678) && ADDRESS_BITS == online::ADDRESS_BITS);
 
 /// Takes the stripe of an address for a thread, by its number; `patient` as in [`Stripe::take`].
 #[inline]

@@ -7,6 +7,7 @@
 use core::ffi::{c_int, c_void};
 
 use super::descriptor::{acquire, closing, created, made, release, used};
+use super::sent;
 use super::touch::{system_reads, system_writes};
 use crate::cold::start;
 
@@ -52,6 +53,10 @@ macro_rules! read_into {
                 if got >= 0 && start::recording() {
                     if $ordered { acquire(pc, file) } else { used(pc, file) }
                     system_writes(pc, to, (got as usize).min(len));
+                    if $ordered {
+                        // SAFETY: so many bytes were read.
+                        unsafe { sent::taken(pc, file, (to, (got as usize).min(len))) };
+                    }
                 }
                 got
             }

@@ -19,7 +19,7 @@ use crate::hot::{log, thread};
 pub(super) const SIGALRM: c_int = 14;
 const SIGVTALRM: c_int = 26;
 const SIGPROF: c_int = 27;
-/// Size of a `siginfo_t`.
+/// Size of a `siginfo_t`, and of a `signalfd_siginfo`.
 const ABOUT: usize = 128;
 
 /// By descriptor, the signals that it takes if it is a `signalfd`.
@@ -47,6 +47,20 @@ pub(super) fn forget(file: c_int) {
         && takes.load(Ordering::Relaxed) != 0
     {
         takes.store(0, Ordering::Relaxed);
+    }
+}
+
+/// Descriptions of signals were read from a descriptor, into so many bytes at `to`. If it is a `signalfd`, the thread has these signals: they may have been sent before it took them.
+///
+/// # Safety
+/// The bytes were written just now.
+pub(super) unsafe fn taken(pc: usize, file: c_int, (to, len): (*const c_void, usize)) {
+    if TAKES.get(file as usize).is_none_or(|takes| takes.load(Ordering::Relaxed) == 0) {
+        return;
+    }
+    for at in (0..len / ABOUT).map(|index| index * ABOUT) {
+        // SAFETY: the caller's promise; a description begins with the signal's number.
+        got(pc, unsafe { to.byte_add(at).cast::<c_int>().read_unaligned() });
     }
 }
 

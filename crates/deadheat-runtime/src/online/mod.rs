@@ -65,6 +65,7 @@ pub(crate) use fill::{confined, is_confined};
 pub(crate) use history::Kept;
 pub(crate) use life::{born as block_born, died as block_died, is_common as tells_lives};
 pub(crate) use memory::{begin as limit_memory, none as without_memory};
+pub(crate) use object::ADDRESS_BITS;
 pub(crate) use quick::{access, on_access, used};
 pub(crate) use range::{is_known as is_known_range, publish as publish_range, range};
 pub(crate) use report::{heap_block, records as certain};

@@ -168,6 +168,8 @@ pub(crate) unsafe fn drop_clock(clock: *mut Clock) {
 /// touched while their stripe is held; 0 where there are none.
 static LISTS: [AtomicUsize; REGIONS] = [const { AtomicUsize::new(0) }; REGIONS];
 
+/// Bits of an address that choose its list.
+pub(crate) const ADDRESS_BITS: u32 = (REGIONS << REGION_LOG2).ilog2();
 /// Bytes of addresses that share a list; they share a stripe, too.
 const STEP: u64 = 8;
 
@@ -175,7 +177,7 @@ const STEP: u64 = 8;
 #[inline]
 fn list(address: u64, make: bool) -> Option<*mut *mut Object> {
     const SHARE: usize = STEP as usize / size_of::<*mut Object>();
-    let address = address as usize % (REGIONS << REGION_LOG2);
+    let address = address as usize % (1 << ADDRESS_BITS);
     let region = address >> REGION_LOG2;
     let mut base = LISTS[region].load(Ordering::Acquire);
     if base == 0 {

@@ -25,23 +25,28 @@ use crate::hot::log;
 use crate::hot::thread::{self, Thread};
 use crate::online::pool;
 
-/// An object that orders: its address is its name.
+/// An object that orders: its address makes its [name].
 #[repr(C, align(16))]
 struct Object(u64);
 
+/// Under which name an object is announced: it is none of memory, where an atomic would show what was announced, also behind the object's end.
+fn name(object: *const Object) -> u64 {
+    0xfa << 56 | object as u64
+}
+
 /// Who comes to `object` later knows what this thread did so far.
 fn release(pc: usize, object: *const Object) {
-    log::event(pc, &Op::Signal { object: object as u64, kind: SyncKind::Annotation });
+    log::event(pc, &Op::Signal { object: name(object), kind: SyncKind::Annotation });
 }
 
 /// What was done before each release of `object` happened before what comes now.
 fn acquire(pc: usize, object: *const Object) {
-    log::event(pc, &Op::Wait { object: object as u64, kind: SyncKind::Annotation, woken: true });
+    log::event(pc, &Op::Wait { object: name(object), kind: SyncKind::Annotation, woken: true });
 }
 
 /// The object's memory is given back.
 fn forget(pc: usize, object: *const Object) {
-    log::event(pc, &Op::Forget { object: object as u64 });
+    log::event(pc, &Op::Forget { object: name(object) });
 }
 
 /// The threads that run one parallel region.
