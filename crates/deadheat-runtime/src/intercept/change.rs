@@ -27,6 +27,12 @@ functions! {
         before (), after got converted(pc, to, room, got, || read_text(pc, from));
     dh_wrap_wcstombs / wcstombs "wcstombs" (to: *mut u8, from: *const u32, room: usize) -> usize, pc,
         before (), after got converted(pc, to, room, got, || {});
+    dh_wrap___mbstowcs_chk / mbstowcs_chk "__mbstowcs_chk" (to: *mut u32, from: *const c_char, room: usize, all: usize) -> usize, pc,
+        before (), after got converted(pc, to, room, got, || read_text(pc, from));
+    dh_wrap___wcstombs_chk / wcstombs_chk "__wcstombs_chk" (to: *mut u8, from: *const u32, room: usize, all: usize) -> usize, pc,
+        before (), after got converted(pc, to, room, got, || {});
+    dh_wrap___wcrtomb_chk / wcrtomb_chk "__wcrtomb_chk" (to: *mut u8, wide: u32, state: *mut c_void, all: usize) -> usize, pc,
+        before (), after got if got != usize::MAX && !to.is_null() { writes(pc, to, got) };
     dh_wrap_wcrtomb / wcrtomb "wcrtomb" (to: *mut u8, wide: u32, state: *mut c_void) -> usize, pc,
         before (), after got if got != usize::MAX && !to.is_null() { writes(pc, to, got) };
     dh_wrap_mbrtowc / mbrtowc "mbrtowc" (to: *mut u32, from: *const u8, room: usize, state: *mut c_void) -> usize, pc,
@@ -36,6 +42,8 @@ functions! {
             write_if(pc, to);
         };
     dh_wrap_confstr / confstr "confstr" (name: c_int, to: *mut c_char, room: usize) -> usize, pc,
+        before (), after got if got > 0 && !to.is_null() { writes(pc, to, got.min(room)) };
+    dh_wrap___confstr_chk / confstr_chk "__confstr_chk" (name: c_int, to: *mut c_char, room: usize, all: usize) -> usize, pc,
         before (), after got if got > 0 && !to.is_null() { writes(pc, to, got.min(room)) };
     dh_wrap_mkdtemp / mkdtemp "mkdtemp" (path: *mut c_char) -> *mut c_char, pc,
         before (), after got if !got.is_null() { chosen(pc, got) };

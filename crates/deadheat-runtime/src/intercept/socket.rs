@@ -9,7 +9,36 @@ use crate::cold::start;
 use crate::sys::machine::caller_word;
 
 shim_through_thread!(dh_wrap_recvfrom, recvfrom);
+shim_through_thread!(dh_wrap___recvfrom_chk, recvfrom_chk);
 shim_through_thread!(dh_wrap_sendto, sendto);
+
+/// Takes account of what `receive` gives, into `len` bytes at `to` and the sender's address, whose room is at its length.
+///
+/// # Safety
+/// They are the program's, as for `recvfrom`.
+unsafe fn received(
+    pc: usize,
+    file: c_int,
+    (to, len): (*mut c_void, usize),
+    (sender, sender_len): (*mut c_void, *mut u32),
+    receive: impl FnOnce() -> isize,
+) -> isize {
+    // SAFETY: the caller's promise. The system cuts the sender's address to the room it finds and tells its
+    // whole length.
+    unsafe {
+        let room = if sender.is_null() || sender_len.is_null() { 0 } else { *sender_len };
+        let got = receive();
+        if got >= 0 && start::recording() {
+            acquire(pc, file);
+            system_writes(pc, to, (got as usize).min(len));
+            if room > 0 {
+                system_writes(pc, sender, (*sender_len).min(room) as usize);
+                system_writes(pc, sender_len, size_of::<u32>());
+            }
+        }
+        got
+    }
+}
 
 /// `recvfrom`: six arguments, so the return address comes by the thread's second word.
 unsafe extern "C" fn recvfrom(
@@ -22,20 +51,31 @@ unsafe extern "C" fn recvfrom(
 ) -> isize {
     type Real = unsafe extern "C" fn(c_int, *mut c_void, usize, c_int, *mut c_void, *mut u32) -> isize;
     let pc = caller_word();
-    // SAFETY: passed on. The system cuts the sender's address to the room it finds and tells its
-    // whole length.
+    // SAFETY: passed on.
     unsafe {
-        let room = if sender.is_null() || sender_len.is_null() { 0 } else { *sender_len };
-        let got = real!("recvfrom", Real)(file, to, len, flags, sender, sender_len);
-        if got >= 0 && start::recording() {
-            acquire(pc, file);
-            system_writes(pc, to, (got as usize).min(len));
-            if room > 0 {
-                system_writes(pc, sender, (*sender_len).min(room) as usize);
-                system_writes(pc, sender_len, size_of::<u32>());
-            }
-        }
-        got
+        received(pc, file, (to, len), (sender, sender_len), || {
+            real!("recvfrom", Real)(file, to, len, flags, sender, sender_len)
+        })
+    }
+}
+
+/// The same with the room that there is at `to`.
+unsafe extern "C" fn recvfrom_chk(
+    file: c_int,
+    to: *mut c_void,
+    len: usize,
+    all: usize,
+    flags: c_int,
+    sender: *mut c_void,
+    sender_len: *mut u32,
+) -> isize {
+    type Real = unsafe extern "C" fn(c_int, *mut c_void, usize, usize, c_int, *mut c_void, *mut u32) -> isize;
+    let pc = caller_word();
+    // SAFETY: passed on.
+    unsafe {
+        received(pc, file, (to, len), (sender, sender_len), || {
+            real!("__recvfrom_chk", Real)(file, to, len, all, flags, sender, sender_len)
+        })
     }
 }
 

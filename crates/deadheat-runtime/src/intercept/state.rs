@@ -94,6 +94,7 @@ functions! {
     dh_wrap_readlink / readlink "readlink" (path: *const c_char, to: *mut u8, room: usize) -> isize, pc, before read_text(pc, path), after got if got > 0 { writes(pc, to, got as usize) };
     dh_wrap___readlink_chk / readlink_chk "__readlink_chk" (path: *const c_char, to: *mut u8, room: usize, all: usize) -> isize, pc, before read_text(pc, path), after got if got > 0 { writes(pc, to, got as usize) };
     dh_wrap_readlinkat / readlinkat "readlinkat" (folder: c_int, path: *const c_char, to: *mut u8, room: usize) -> isize, pc, before read_text(pc, path), after got if got > 0 { writes(pc, to, got as usize) };
+    dh_wrap___readlinkat_chk / readlinkat_chk "__readlinkat_chk" (folder: c_int, path: *const c_char, to: *mut u8, room: usize, all: usize) -> isize, pc, before read_text(pc, path), after got if got > 0 { writes(pc, to, got as usize) };
     dh_wrap_getrandom / getrandom "getrandom" (to: *mut u8, room: usize, flags: u32) -> isize, pc, before (), after got if got > 0 { writes(pc, to, got as usize) };
     dh_wrap_getentropy / getentropy "getentropy" (to: *mut u8, room: usize) -> c_int, pc, before (), after got if got == 0 { writes(pc, to, room) };
     dh_wrap_setsockopt / setsockopt "setsockopt" (file: c_int, level: c_int, option: c_int, from: *const u8, size: u32) -> c_int, pc, before if !from.is_null() { reads(pc, from, size as usize) }, after _got ();
@@ -111,7 +112,9 @@ functions! {
     dh_wrap_pthread_getaffinity_np / pthread_getaffinity_np "pthread_getaffinity_np" (thread: usize, size: usize, to: *mut u8) -> c_int, pc, before (), after got if got == 0 { writes(pc, to, size) };
     dh_wrap_pthread_getname_np / pthread_getname_np "pthread_getname_np" (thread: usize, to: *mut c_char, room: usize) -> c_int, pc, before (), after got if got == 0 { written_text(pc, to) };
     dh_wrap_getgroups / getgroups "getgroups" (room: c_int, to: *mut u32) -> c_int, pc, before (), after got if got > 0 && room > 0 { writes(pc, to, got as usize) };
+    dh_wrap___getgroups_chk / getgroups_chk "__getgroups_chk" (room: c_int, to: *mut u32, all: usize) -> c_int, pc, before (), after got if got > 0 && room > 0 { writes(pc, to, got as usize) };
     dh_wrap_ttyname_r / ttyname_r "ttyname_r" (file: c_int, to: *mut c_char, room: usize) -> c_int, pc, before (), after got if got == 0 { written_text(pc, to) };
+    dh_wrap___ttyname_r_chk / ttyname_r_chk "__ttyname_r_chk" (file: c_int, to: *mut c_char, room: usize, all: usize) -> c_int, pc, before (), after got if got == 0 { written_text(pc, to) };
     dh_wrap_mincore / mincore "mincore" (from: *mut c_void, len: usize, to: *mut u8) -> c_int, pc, before (), after got if got == 0 { writes(pc, to, len.div_ceil(4096)) };
 }
 

@@ -9,7 +9,6 @@ use crate::cold::start;
 type Wide = u32;
 
 type Copy = unsafe extern "C" fn(*mut Wide, *const Wide, usize) -> *mut Wide;
-type CopyText = unsafe extern "C" fn(*mut Wide, *const Wide) -> *mut Wide;
 type Compare = unsafe extern "C" fn(*const Wide, *const Wide) -> c_int;
 type ComparePart = unsafe extern "C" fn(*const Wide, *const Wide, usize) -> c_int;
 type Find = unsafe extern "C" fn(*const Wide, Wide) -> *mut Wide;
@@ -68,16 +67,24 @@ fortified_copies! {
     dh_wrap___wmempcpy_chk / wmempcpy_chk "__wmempcpy_chk"
 }
 
-intercept! {
-    /// `wmemset`
-    fn dh_wrap_wmemset / wmemset(to: *mut Wide, wide: Wide, count: usize) -> *mut Wide; pc {
-        type Real = unsafe extern "C" fn(*mut Wide, Wide, usize) -> *mut Wide;
-        if start::recording() {
-            writes(pc, to, count);
+macro_rules! fills {
+    ($($export:ident / $inner:ident $name:literal ($($room:ident: $type:ty)?))*) => {$(
+        intercept! {
+            fn $export / $inner(to: *mut Wide, wide: Wide, count: usize $(, $room: $type)?) -> *mut Wide; pc {
+                type Real = unsafe extern "C" fn(*mut Wide, Wide, usize $(, $type)?) -> *mut Wide;
+                if start::recording() $(&& count <= $room)? {
+                    writes(pc, to, count);
+                }
+                // SAFETY: passed on.
+                unsafe { real!($name, Real)(to, wide, count $(, $room)?) }
+            }
         }
-        // SAFETY: passed on.
-        unsafe { real!("wmemset", Real)(to, wide, count) }
-    }
+    )*};
+}
+
+fills! {
+    dh_wrap_wmemset / wmemset "wmemset" ()
+    dh_wrap___wmemset_chk / wmemset_chk "__wmemset_chk" (room: usize)
 }
 
 intercept! {
@@ -141,9 +148,10 @@ intercept! {
 }
 
 macro_rules! text_copies {
-    ($($export:ident / $inner:ident $name:literal)*) => {$(
+    ($($export:ident / $inner:ident $name:literal ($($room:ident: $type:ty)?))*) => {$(
         intercept! {
-            fn $export / $inner(to: *mut Wide, from: *const Wide) -> *mut Wide; pc {
+            fn $export / $inner(to: *mut Wide, from: *const Wide $(, $room: $type)?) -> *mut Wide; pc {
+                type Real = unsafe extern "C" fn(*mut Wide, *const Wide $(, $type)?) -> *mut Wide;
                 // SAFETY: passed on.
                 unsafe {
                     if start::recording() {
@@ -151,7 +159,7 @@ macro_rules! text_copies {
                         reads(pc, from, count);
                         writes(pc, to, count);
                     }
-                    real!($name, CopyText)(to, from)
+                    real!($name, Real)(to, from $(, $room)?)
                 }
             }
         }
@@ -159,21 +167,24 @@ macro_rules! text_copies {
 }
 
 text_copies! {
-    dh_wrap_wcscpy / wcscpy "wcscpy"
-    dh_wrap_wcpcpy / wcpcpy "wcpcpy"
+    dh_wrap_wcscpy / wcscpy "wcscpy" ()
+    dh_wrap_wcpcpy / wcpcpy "wcpcpy" ()
+    dh_wrap___wcscpy_chk / wcscpy_chk "__wcscpy_chk" (room: usize)
+    dh_wrap___wcpcpy_chk / wcpcpy_chk "__wcpcpy_chk" (room: usize)
 }
 
 macro_rules! text_copies_of_part {
-    ($($export:ident / $inner:ident $name:literal)*) => {$(
+    ($($export:ident / $inner:ident $name:literal ($($room:ident: $type:ty)?))*) => {$(
         intercept! {
-            fn $export / $inner(to: *mut Wide, from: *const Wide, count: usize) -> *mut Wide; pc {
+            fn $export / $inner(to: *mut Wide, from: *const Wide, count: usize $(, $room: $type)?) -> *mut Wide; pc {
+                type Real = unsafe extern "C" fn(*mut Wide, *const Wide, usize $(, $type)?) -> *mut Wide;
                 // SAFETY: passed on. The rest of `to` is filled with zeros.
                 unsafe {
                     if start::recording() {
                         reads(pc, from, length(from, count).saturating_add(1).min(count));
                         writes(pc, to, count);
                     }
-                    real!($name, Copy)(to, from, count)
+                    real!($name, Real)(to, from, count $(, $room)?)
                 }
             }
         }
@@ -181,24 +192,35 @@ macro_rules! text_copies_of_part {
 }
 
 text_copies_of_part! {
-    dh_wrap_wcsncpy / wcsncpy "wcsncpy"
-    dh_wrap_wcpncpy / wcpncpy "wcpncpy"
+    dh_wrap_wcsncpy / wcsncpy "wcsncpy" ()
+    dh_wrap_wcpncpy / wcpncpy "wcpncpy" ()
+    dh_wrap___wcsncpy_chk / wcsncpy_chk "__wcsncpy_chk" (room: usize)
+    dh_wrap___wcpncpy_chk / wcpncpy_chk "__wcpncpy_chk" (room: usize)
 }
 
-intercept! {
-    /// `wcscat`
-    fn dh_wrap_wcscat / wcscat(to: *mut Wide, from: *const Wide) -> *mut Wide; pc {
-        // SAFETY: passed on.
-        unsafe {
-            if start::recording() {
-                let (before, count) = (whole(to), whole(from));
-                reads(pc, to, before);
-                reads(pc, from, count);
-                writes(pc, to.add(before - 1), count);
+macro_rules! appends {
+    ($($export:ident / $inner:ident $name:literal ($($room:ident: $type:ty)?))*) => {$(
+        intercept! {
+            fn $export / $inner(to: *mut Wide, from: *const Wide $(, $room: $type)?) -> *mut Wide; pc {
+                type Real = unsafe extern "C" fn(*mut Wide, *const Wide $(, $type)?) -> *mut Wide;
+                // SAFETY: passed on.
+                unsafe {
+                    if start::recording() {
+                        let (before, count) = (whole(to), whole(from));
+                        reads(pc, to, before);
+                        reads(pc, from, count);
+                        writes(pc, to.add(before - 1), count);
+                    }
+                    real!($name, Real)(to, from $(, $room)?)
+                }
             }
-            real!("wcscat", CopyText)(to, from)
         }
-    }
+    )*};
+}
+
+appends! {
+    dh_wrap_wcscat / wcscat "wcscat" ()
+    dh_wrap___wcscat_chk / wcscat_chk "__wcscat_chk" (room: usize)
 }
 
 intercept! {
