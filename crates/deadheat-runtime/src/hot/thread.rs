@@ -129,6 +129,12 @@ pub(crate) struct Thread {
 }
 
 impl Thread {
+    /// Whether accesses of a kind are ignored at present.
+    #[inline(always)]
+    pub(crate) fn ignores(&self, writes: bool) -> bool {
+        (if writes { self.ignore_writes } else { self.ignore_reads }) != 0
+    }
+
     /// Whether a hook of the thread, or the runtime itself, is running.
     #[inline(always)]
     pub(crate) fn is_in_hook(&self) -> bool {

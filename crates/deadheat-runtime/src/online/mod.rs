@@ -135,8 +135,8 @@ unsafe fn judge_part(thread: *mut Thread, access: &Access, range: (usize, usize)
     // SAFETY: the caller's promise. A handler that interrupts this finds `busy` set: it neither waits for a cell that
     // may be sealed by what it interrupted, nor writes into the history.
     unsafe {
-        let ignored = if access.mode.writes() { (*thread).ignore_writes } else { (*thread).ignore_reads };
-        if (*thread).internal | ignored != 0 || (*thread).eye.slot == 0 || !looking() {
+        let ignored = (*thread).internal != 0 || (*thread).ignores(access.mode.writes());
+        if ignored || (*thread).eye.slot == 0 || !looking() {
             return;
         }
         let outer = (*thread).busy;

@@ -538,7 +538,11 @@ unsafe extern "C" fn on_access_in_new_context<const KIND: u16>(
     // SAFETY: `on_access` found the calling thread's state and that it is in no other hook; the cells are mapped.
     unsafe {
         let first = cell.wrapping_byte_sub(cell.addr() & 1);
-        if word::is_special((*first)[0].load(Ordering::Relaxed)) {
+        if word::is_special(mine) {
+            if !is_ignored_or_here::<KIND>(&*first, address) {
+                on_other_access::<KIND>(address, pc);
+            }
+        } else if word::is_special((*first)[0].load(Ordering::Relaxed)) {
             on_access_in_crowd::<KIND>(address, pc, mine, first);
         } else if tell_context() {
             on_access::<KIND>(address, pc, mine, cell);
@@ -546,6 +550,23 @@ unsafe extern "C" fn on_access_in_new_context<const KIND: u16>(
             on_other_access::<KIND>(address, pc);
         }
     }
+}
+
+/// Whether a plain access of a thread that ignores accesses of one kind or of all is of those, or is nothing new to its moment and the `cell`.
+///
+/// # Safety
+/// The calling thread is watched.
+unsafe fn is_ignored_or_here<const KIND: u16>(cell: &Cell, address: usize) -> bool {
+    // SAFETY: the caller's promise.
+    let thread = unsafe { &*(sys::machine::thread_word() as *const Thread) };
+    let (writes, size) = const { (Kind(KIND).plain_writes(), Kind(KIND).plain_size()) };
+    if thread.ignores(writes) || thread.eye.slot == 0 || address % GRANULE + size > GRANULE {
+        return thread.ignores(writes);
+    }
+    let mine = thread.eye.moment() | word::bytes(address % GRANULE, size);
+    pair::words(cell).into_iter().any(|word| {
+        if writes { pair::shows::<true>(word, mine | WRITE) } else { pair::shows::<false>(word, mine) }
+    })
 }
 
 /// Tells the calling thread's history of moment, calls and locks; `false` if accesses are ignored.

@@ -178,6 +178,9 @@ unsafe fn in_general<const WRITES: bool>(address: usize, size: usize, pc: usize,
     // SAFETY: the caller's promise.
     unsafe {
         let thread = crate::sys::machine::thread_word() as *mut Thread;
+        if (*thread).ignores(WRITES) {
+            return;
+        }
         if let Some(from) = first_new::<WRITES>((*thread).eye.mine, address, size) {
             let access = Access { address: address as u64, size: size as u64, ..kind.access().0 };
             super::judge_part(thread, &access, (from, access.end() as usize), pc as u64);
