@@ -511,10 +511,18 @@ pub(super) fn waiting_around(address: usize, largest: usize) -> Option<(usize, u
     (second & WAITS != 0).then_some((address, size, (second >> FREED_SHIFT & NODE) as u32))
 }
 
-/// The block, live or freed, that holds an address near its beginning.
+/// The block, live or freed, that holds an address near its beginning, or that was found so last: locks are mostly asked for that lie beside each other.
 pub(super) fn noted_near(address: usize) -> Option<Noted> {
     const FARTHEST: usize = 1 << 16;
-    noted_within(address, FARTHEST)
+    static LAST: AtomicUsize = AtomicUsize::new(0);
+    let last = noted_at(LAST.load(Ordering::Relaxed))
+        .filter(|noted| address.wrapping_sub(noted.address) < noted.size);
+    if last.is_some() {
+        return last;
+    }
+    let noted = noted_within(address, FARTHEST)?;
+    LAST.store(noted.address, Ordering::Relaxed);
+    Some(noted)
 }
 
 /// The block, live or freed, that holds an address. Looks back a long way: for reports.
