@@ -18,7 +18,7 @@
 
 use core::ffi::c_int;
 use core::ptr::addr_of;
-use core::sync::atomic::{AtomicU8, AtomicU32, Ordering};
+use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 use deadheat_core::access::{Access, Mode, Via};
 use deadheat_core::event::{BlockKind, Op, SyncKind};
@@ -70,7 +70,7 @@ fn object_of(file: c_int, way: Way) -> Option<u64> {
     let status = sys::status(file).ok()?;
     match status.mode & KIND {
         FIFO => Some(object(PIPE, status.device << 32 ^ status.inode)),
-        SOCK => Some(socket(file, way)),
+        SOCK => Some(socket(file, status.inode, way)),
         NO_KIND => Some(anonymous(file)),
         _ => None,
     }
@@ -114,16 +114,31 @@ pub(super) fn copied(file: c_int, copy: c_int) {
     }
 }
 
-fn socket(file: c_int, way: Way) -> u64 {
-    match sys::stream_ports(file) {
-        Some((own, peer)) => {
-            let (from, to) = match way {
-                Way::Out => (own, peer),
-                Way::In => (peer, own),
-            };
-            object(STREAM, u64::from(from) << 16 | u64::from(to))
+/// By descriptor, a socket that it was and whom that talks to: its inode, and behind it its own and its peer's port, or zeros for a socket whose peer cannot be told. What is
+/// asked of the system is only which socket it is, not each time all of that.
+static PEERS: [AtomicU64; (SPAN / CELL) as usize] = [const { AtomicU64::new(0) }; (SPAN / CELL) as usize];
+
+fn socket(file: c_int, inode: u64, way: Way) -> u64 {
+    const PORTS: u32 = 32;
+    let known = PEERS.get(file as usize).filter(|_| inode != 0 && inode >> (u64::BITS - PORTS) == 0);
+    let word = known.map_or(0, |known| known.load(Ordering::Relaxed));
+    let ports = if word != 0 && word >> PORTS == inode {
+        word as u32
+    } else {
+        let ports = match sys::peer(file) {
+            sys::Peer::Ports(own, peer) => u32::from(own) << u16::BITS | u32::from(peer),
+            sys::Peer::NotYet => return SOCKETS,
+            sys::Peer::Untold => 0,
+        };
+        if let Some(known) = known {
+            known.store(inode << PORTS | u64::from(ports), Ordering::Relaxed);
         }
-        None => SOCKETS,
+        ports
+    };
+    match (ports, way) {
+        (0, _) => SOCKETS,
+        (ports, Way::Out) => object(STREAM, u64::from(ports)),
+        (ports, Way::In) => object(STREAM, u64::from(ports.rotate_left(u16::BITS))),
     }
 }
 
@@ -253,8 +268,11 @@ pub(super) fn created(pc: usize, file: c_int) {
     }
 }
 
-/// The thread is about to connect a socket.
-pub(super) fn connecting(pc: usize) {
+/// The thread is about to connect a socket, which may have had another peer.
+pub(super) fn connecting(pc: usize, file: c_int) {
+    if let Some(known) = PEERS.get(file as usize) {
+        known.store(0, Ordering::Relaxed);
+    }
     signal(pc, object(CONNECTING, 0));
 }
 

@@ -143,7 +143,7 @@ intercept! {
         type Real = unsafe extern "C" fn(c_int, *const c_void, u32) -> c_int;
         if start::recording() {
             used(pc, file);
-            connecting(pc);
+            connecting(pc, file);
         }
         // SAFETY: passed on.
         unsafe { real!("connect", Real)(file, peer, len) }

@@ -296,30 +296,45 @@ pub(crate) fn status(file: i32) -> Result<Status, Errno> {
     })
 }
 
-/// The own and the peer's port of a connected internet stream socket.
-pub(crate) fn stream_ports(socket: i32) -> Option<(u16, u16)> {
+/// What is known of whom a socket talks to.
+pub(crate) enum Peer {
+    /// It is a connected internet stream socket: its own and the peer's port.
+    Ports(u16, u16),
+    /// It is an internet stream socket that is not connected, or cannot be asked.
+    NotYet,
+    /// It is another socket.
+    Untold,
+}
+
+/// Whom a socket talks to.
+pub(crate) fn peer(socket: i32) -> Peer {
     const SOL_SOCKET: usize = 1;
     const SO_TYPE: usize = 3;
     const SOCK_STREAM: u32 = 1;
     let (mut kind, mut len) = (0u32, size_of::<u32>() as u32);
     let arguments = [socket as usize, SOL_SOCKET, SO_TYPE, &raw mut kind as usize, &raw mut len as usize, 0];
     // SAFETY: the buffer is as long as said.
-    result(unsafe { syscall(number::GETSOCKOPT, arguments) }).ok()?;
-    if kind != SOCK_STREAM {
-        return None;
+    let asked = result(unsafe { syscall(number::GETSOCKOPT, arguments) });
+    let own = port(number::GETSOCKNAME, socket);
+    match (asked, own, kind) {
+        (Err(_), ..) | (_, Err(_), _) => Peer::NotYet,
+        (_, Ok(Some(own)), SOCK_STREAM) => match port(number::GETPEERNAME, socket) {
+            Ok(Some(peer)) => Peer::Ports(own, peer),
+            _ => Peer::NotYet,
+        },
+        _ => Peer::Untold,
     }
-    Some((port(number::GETSOCKNAME, socket)?, port(number::GETPEERNAME, socket)?))
 }
 
-/// The port in the address that a system call gives for a socket.
-fn port(call: usize, socket: i32) -> Option<u16> {
+/// The port in the address that a system call gives for a socket, if that has one.
+fn port(call: usize, socket: i32) -> Result<Option<u16>, Errno> {
     const INTERNET: [u16; 2] = [2, 10];
     let mut address = [0u16; 64];
     let mut len = size_of_val(&address) as u32;
     let arguments = [socket as usize, address.as_mut_ptr() as usize, &raw mut len as usize, 0, 0, 0];
     // SAFETY: the buffer is as long as said.
-    result(unsafe { syscall(call, arguments) }).ok()?;
-    INTERNET.contains(&address[0]).then_some(address[1])
+    result(unsafe { syscall(call, arguments) })?;
+    Ok(INTERNET.contains(&address[0]).then_some(address[1]))
 }
 
 /// Nanoseconds of a clock that only goes forward.
