@@ -618,3 +618,14 @@ fn rust_s_library_is_told_that_somebody_handles_faults() {
         }
     }
 }
+
+/// A fiber has the name that its creator gave it before the first switch, and knows nothing of an earlier one in the same memory.
+#[test]
+fn a_fiber_has_its_name_and_no_other_s_order() {
+    each_compiler("fibers", |pair, folder| {
+        build_of("fibers.c", pair, folder, &["-g"]);
+        let told = run(folder, "", &[]);
+        assert!(told.code == Some(66) && told.err.contains(RACE), "{}", told.err);
+        assert!(told.err.contains("`main/2` (reader) reads here"), "{}", told.err);
+    });
+}

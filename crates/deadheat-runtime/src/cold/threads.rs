@@ -407,6 +407,7 @@ pub(crate) fn create_fiber(pc: usize) -> *mut Thread {
             block::next(fiber);
         }
         log::event_of(fiber, 0, &Op::Begin);
+        (*fiber).is_fresh_fiber = true;
         sys::machine::set_thread_word(own);
         online::become_current(own as *mut Thread);
     }

@@ -98,6 +98,8 @@ pub(crate) struct Thread {
     pub(crate) shown: *const u64,
     /// The kernel's number of the thread; 0 until it is asked for.
     pub(crate) kernel_id: u32,
+    /// It is a fiber that nobody has switched to yet.
+    pub(crate) is_fresh_fiber: bool,
     /// The program gave the thread its stack: memory that has a past and a future.
     pub(crate) given_stack: bool,
     /// What it begins [together](crate::cold::together) with others with, if it does.
