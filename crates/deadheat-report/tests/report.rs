@@ -298,11 +298,14 @@ fn uses_of_locks_and_births_of_blocks_have_words_of_their_own() {
     let mut race = race();
     race.accesses[0].via = Some("birth".to_owned());
     race.accesses[0].op = Operation::Write;
+    race.accesses[0].locks.clear();
     race.accesses[1].via = Some("object".to_owned());
     race.accesses[1].op = Operation::Read;
+    race.also = vec![race.location.clone()];
     let told = shown(&report(vec![race.clone()]), &sources());
+    assert!(told.contains("note: the same places race on another "), "{told}");
     for words in [
-        " allocates the block here",
+        " allocates the block here\n",
         "note: allocation of 4 bytes by",
         "uses the object here",
         "note: use of the object by",

@@ -93,7 +93,9 @@ pub(crate) fn object(location: &Location, accesses: &[Access; 2]) -> String {
 /// The note that says what else the same places race on.
 pub(crate) fn also(race: &Race) -> Option<String> {
     let mut others: Vec<String> = Vec::new();
+    let own = object(&race.location, &race.accesses);
     for other in race.also.iter().map(|location| object(location, &race.accesses)) {
+        let other = if other == own { format!("another {other}") } else { other };
         if !others.contains(&other) {
             others.push(other);
         }
@@ -216,10 +218,11 @@ fn circumstances(access: &Access) -> String {
         return format!("; {between}");
     }
     if access.locks.is_empty() {
-        // Locks of Rust are atomics and calls of the kernel: that none was held is not known.
+        // Locks of Rust are atomics and calls of the kernel, and where a block is allocated the detector in the program does not look: that none was held is not known.
         let is_rust = key_frame(&access.frames).and_then(|frame| frame.file.as_deref());
         let is_rust = is_rust.is_some_and(|file| file.ends_with(".rs"));
-        return if is_rust { String::new() } else { ", holding no lock".to_owned() };
+        let is_known = !is_rust && access.via.as_deref() != Some(BIRTH);
+        return if is_known { ", holding no lock".to_owned() } else { String::new() };
     }
     let names: Vec<_> = access
         .locks
