@@ -629,3 +629,22 @@ fn a_fiber_has_its_name_and_no_other_s_order() {
         assert!(told.err.contains("`main/2` (reader) reads here"), "{}", told.err);
     });
 }
+
+/// What the C library allocates for the program is told with the place that asked for it.
+#[test]
+fn a_block_of_the_library_is_from_who_asked_for_it() {
+    each_compiler("made", |pair, folder| {
+        build_of("made.c", pair, folder, &["-g"]);
+        for way in ["recorded", "by hand"] {
+            let told = if way == "recorded" {
+                ended(deadheat().args(["run", "--recorded", "--", "./program"]), folder).err
+            } else {
+                run(folder, "", &[]).err
+            };
+            for maker in ["strdup", "strndup", "wcsdup", "asprintf", "realpath", "getline"] {
+                let name = format!("data race on heap block from `made_by_{maker}` made.c:");
+                assert!(told.contains(&name), "{way}: no {name} in {told}");
+            }
+        }
+    });
+}

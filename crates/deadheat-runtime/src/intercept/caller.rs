@@ -6,6 +6,8 @@ use core::sync::atomic::{AtomicU64, Ordering};
 
 use super::touch::from_program;
 use crate::cold::modules;
+use crate::cold::start::recording;
+use crate::hot::access;
 
 /// What is known of a place that calls.
 #[derive(Clone, Copy)]
@@ -60,4 +62,19 @@ fn look_up(place: &AtomicU64, pc: usize) -> Caller {
 /// A module came: its places are not known yet, nor whether they are of the system.
 pub(crate) fn forget() {
     PLACES.iter().for_each(|place| place.store(0, Ordering::Relaxed));
+}
+
+/// Runs a function of the library that allocates for the program, which calls it before `pc`: what it allocates is told with that place behind the library's own.
+pub(super) fn allocates<R>(pc: usize, call: impl FnOnce() -> R) -> R {
+    if !recording() {
+        return call();
+    }
+    let here = 0u8;
+    // SAFETY: on the calling thread; the call is left behind.
+    unsafe {
+        access::on_entry_in_general(pc, &raw const here as usize);
+        let result = call();
+        access::on_exit_in_general();
+        result
+    }
 }

@@ -6,6 +6,7 @@
 use core::ffi::{c_char, c_int, c_void};
 use core::ptr::null_mut;
 
+use super::caller::allocates;
 use super::descriptor::release;
 use super::directive::{Arguments, Class, Limit, MOST, Use, of_print};
 use super::touch::{Unit, length, reads_seldom as reads, writes_seldom as writes};
@@ -359,7 +360,7 @@ macro_rules! makes {
                 // SAFETY: passed on.
                 unsafe {
                     prints(pc, format, list);
-                    let len = real!($name, Real)(to, $($argument,)* format, list);
+                    let len = allocates(pc, || real!($name, Real)(to, $($argument,)* format, list));
                     made(pc, to, len)
                 }
             }

@@ -3,6 +3,7 @@
 use core::ffi::{c_char, c_int, c_void};
 use core::ptr::null;
 
+use super::caller::allocates;
 use super::descriptor::made;
 use super::touch::{
     is_of_library, length, read_if, read_text, reads_seldom as reads, write_if, writes_seldom as writes,
@@ -89,8 +90,6 @@ functions! {
     dh_wrap_waitid / waitid "waitid" (kind: c_int, process: u32, to: *mut About, options: c_int) -> c_int, pc, before (), after got if got == 0 { write_if(pc, to) };
     dh_wrap_getcwd / getcwd "getcwd" (to: *mut c_char, room: usize) -> *mut c_char, pc, before (), after got if got == to { written_text(pc, got) };
     dh_wrap___getcwd_chk / getcwd_chk "__getcwd_chk" (to: *mut c_char, room: usize, all: usize) -> *mut c_char, pc, before (), after got if got == to { written_text(pc, got) };
-    dh_wrap_realpath / realpath "realpath" (path: *const c_char, to: *mut c_char) -> *mut c_char, pc, before read_text(pc, path), after got if got == to { written_text(pc, got) };
-    dh_wrap___realpath_chk / realpath_chk "__realpath_chk" (path: *const c_char, to: *mut c_char, all: usize) -> *mut c_char, pc, before read_text(pc, path), after got if got == to { written_text(pc, got) };
     dh_wrap_readlink / readlink "readlink" (path: *const c_char, to: *mut u8, room: usize) -> isize, pc, before read_text(pc, path), after got if got > 0 { writes(pc, to, got as usize) };
     dh_wrap___readlink_chk / readlink_chk "__readlink_chk" (path: *const c_char, to: *mut u8, room: usize, all: usize) -> isize, pc, before read_text(pc, path), after got if got > 0 { writes(pc, to, got as usize) };
     dh_wrap_readlinkat / readlinkat "readlinkat" (folder: c_int, path: *const c_char, to: *mut u8, room: usize) -> isize, pc, before read_text(pc, path), after got if got > 0 { writes(pc, to, got as usize) };
@@ -116,6 +115,34 @@ functions! {
     dh_wrap_ttyname_r / ttyname_r "ttyname_r" (file: c_int, to: *mut c_char, room: usize) -> c_int, pc, before (), after got if got == 0 { written_text(pc, to) };
     dh_wrap___ttyname_r_chk / ttyname_r_chk "__ttyname_r_chk" (file: c_int, to: *mut c_char, room: usize, all: usize) -> c_int, pc, before (), after got if got == 0 { written_text(pc, to) };
     dh_wrap_mincore / mincore "mincore" (from: *mut c_void, len: usize, to: *mut u8) -> c_int, pc, before (), after got if got == 0 { writes(pc, to, len.div_ceil(4096)) };
+}
+
+macro_rules! resolves {
+    ($($export:ident / $inner:ident $name:literal ($($room:ident: $type:ty)?);)*) => {$(
+        intercept! {
+            fn $export / $inner(path: *const c_char, to: *mut c_char $(, $room: $type)?) -> *mut c_char; pc {
+                type Real = unsafe extern "C" fn(*const c_char, *mut c_char $(, $type)?) -> *mut c_char;
+                // SAFETY: passed on; what is named is what the program hands over.
+                unsafe {
+                    let function = real!($name, Real);
+                    if !start::recording() || !is_of_library(function as usize) {
+                        return function(path, to $(, $room)?);
+                    }
+                    read_text(pc, path);
+                    let got = allocates(pc, || function(path, to $(, $room)?));
+                    if got == to && !got.is_null() {
+                        written_text(pc, got);
+                    }
+                    got
+                }
+            }
+        }
+    )*};
+}
+
+resolves! {
+    dh_wrap_realpath / realpath "realpath" ();
+    dh_wrap___realpath_chk / realpath_chk "__realpath_chk" (all: usize);
 }
 
 /// What `stat` and its like were before the C library's version 2.33: functions that say for which version of the structure they are.

@@ -4,6 +4,7 @@ use core::ffi::{c_char, c_int, c_void};
 
 use deadheat_core::event::LockMode;
 
+use super::caller::allocates;
 use super::mutex;
 use super::touch::{length, system_reads, system_writes};
 use crate::cold::start;
@@ -161,7 +162,7 @@ intercept! {
         type Real = unsafe extern "C" fn(*mut *mut c_char, *mut usize, *mut c_void) -> isize;
         // SAFETY: passed on.
         unsafe {
-            let got = real!("getline", Real)(line, room, file);
+            let got = allocates(pc, || real!("getline", Real)(line, room, file));
             line_read(pc, line, room, got);
             got
         }
@@ -177,7 +178,7 @@ macro_rules! read_up_to {
                 type Real = unsafe extern "C" fn(*mut *mut c_char, *mut usize, c_int, *mut c_void) -> isize;
                 // SAFETY: passed on.
                 unsafe {
-                    let got = real!($name, Real)(line, room, end, file);
+                    let got = allocates(pc, || real!($name, Real)(line, room, end, file));
                     line_read(pc, line, room, got);
                     got
                 }

@@ -5,6 +5,7 @@
 
 use core::ffi::{c_char, c_int};
 
+use super::caller::allocates;
 use super::touch::{compared_text, length, reads, writes};
 use crate::cold::start;
 
@@ -455,7 +456,7 @@ macro_rules! duplicate {
                 type Real = unsafe extern "C" fn(*const c_char) -> *mut c_char;
                 // SAFETY: passed on.
                 unsafe {
-                    let copy = real!($name, Real)(text);
+                    let copy = allocates(pc, || real!($name, Real)(text));
                     if start::recording() {
                         let len = whole(text);
                         reads(pc, text, len);
@@ -480,7 +481,7 @@ macro_rules! duplicate_part {
                 type Real = unsafe extern "C" fn(*const c_char, usize) -> *mut c_char;
                 // SAFETY: passed on. The copy ends even where the text was cut.
                 unsafe {
-                    let copy = real!($name, Real)(text, limit);
+                    let copy = allocates(pc, || real!($name, Real)(text, limit));
                     if start::recording() {
                         reads(pc, text, part(text, limit));
                         writes(pc, copy, if copy.is_null() { 0 } else { whole(copy) });

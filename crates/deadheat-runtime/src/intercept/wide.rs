@@ -2,6 +2,7 @@
 
 use core::ffi::c_int;
 
+use super::caller::allocates;
 use super::touch::{compared_text, length, reads, writes};
 use crate::cold::start;
 
@@ -286,7 +287,7 @@ intercept! {
         type Real = unsafe extern "C" fn(*const Wide) -> *mut Wide;
         // SAFETY: passed on.
         unsafe {
-            let copy = real!("wcsdup", Real)(text);
+            let copy = allocates(pc, || real!("wcsdup", Real)(text));
             if start::recording() {
                 let count = whole(text);
                 reads(pc, text, count);
