@@ -33,6 +33,18 @@ functions! {
         before (), after got converted(pc, to, room, got, || {});
     dh_wrap___wcrtomb_chk / wcrtomb_chk "__wcrtomb_chk" (to: *mut u8, wide: u32, state: *mut c_void, all: usize) -> usize, pc,
         before (), after got if got != usize::MAX && !to.is_null() { writes(pc, to, got) };
+    dh_wrap_mbsrtowcs / mbsrtowcs "mbsrtowcs"
+        (to: *mut u32, from: *mut *const c_char, room: usize, state: *mut c_void) -> usize, pc,
+        before (), after got converted_on(pc, to, room, got, from);
+    dh_wrap___mbsrtowcs_chk / mbsrtowcs_chk "__mbsrtowcs_chk"
+        (to: *mut u32, from: *mut *const c_char, room: usize, state: *mut c_void, all: usize) -> usize, pc,
+        before (), after got converted_on(pc, to, room, got, from);
+    dh_wrap_wcsrtombs / wcsrtombs "wcsrtombs"
+        (to: *mut u8, from: *mut *const u32, room: usize, state: *mut c_void) -> usize, pc,
+        before (), after got converted_on(pc, to, room, got, from);
+    dh_wrap___wcsrtombs_chk / wcsrtombs_chk "__wcsrtombs_chk"
+        (to: *mut u8, from: *mut *const u32, room: usize, state: *mut c_void, all: usize) -> usize, pc,
+        before (), after got converted_on(pc, to, room, got, from);
     dh_wrap_wcrtomb / wcrtomb "wcrtomb" (to: *mut u8, wide: u32, state: *mut c_void) -> usize, pc,
         before (), after got if got != usize::MAX && !to.is_null() { writes(pc, to, got) };
     dh_wrap_mbrtowc / mbrtowc "mbrtowc" (to: *mut u32, from: *const u8, room: usize, state: *mut c_void) -> usize, pc,
@@ -58,6 +70,14 @@ fn converted<T>(pc: usize, to: *mut T, room: usize, got: usize, from: impl Fn())
         from();
     }
     writes(pc, to, if got < room { got + 1 } else { got });
+}
+
+/// The same where the text is given by a variable, which says then how far it went.
+fn converted_on<T, F>(pc: usize, to: *mut T, room: usize, got: usize, from: *mut *const F) {
+    if !to.is_null() && got != usize::MAX {
+        converted(pc, to, room, got, || {});
+        writes(pc, from, 1);
+    }
 }
 
 /// Where `strtok` goes on: all threads have it in common.

@@ -78,6 +78,8 @@ functions! {
     dh_wrap_uname / uname "uname" (to: *mut Name) -> c_int, pc, before (), after got if got == 0 { write_if(pc, to) };
     dh_wrap_gethostname / gethostname "gethostname" (to: *mut c_char, room: usize) -> c_int, pc, before (), after got if got == 0 { cut_text(pc, to, room) };
     dh_wrap___gethostname_chk / gethostname_chk "__gethostname_chk" (to: *mut c_char, room: usize, all: usize) -> c_int, pc, before (), after got if got == 0 { cut_text(pc, to, room) };
+    dh_wrap_getdomainname / getdomainname "getdomainname" (to: *mut c_char, room: usize) -> c_int, pc, before (), after got if got == 0 { cut_text(pc, to, room) };
+    dh_wrap___getdomainname_chk / getdomainname_chk "__getdomainname_chk" (to: *mut c_char, room: usize, all: usize) -> c_int, pc, before (), after got if got == 0 { cut_text(pc, to, room) };
     dh_wrap_sysinfo / sysinfo "sysinfo" (to: *mut Machine) -> c_int, pc, before (), after got if got == 0 { write_if(pc, to) };
     dh_wrap_times / times "times" (to: *mut Times) -> i64, pc, before (), after got if got != -1 { write_if(pc, to) };
     dh_wrap_getrusage / getrusage "getrusage" (who: c_int, to: *mut Used) -> c_int, pc, before (), after got if got == 0 { write_if(pc, to) };
