@@ -2,11 +2,12 @@
 //! not come.
 
 use deadheat_core::event::{Event, Op};
+use deadheat_core::ids::ThreadId;
 
 use super::ahead::{Ahead, Behind, What};
 use super::blocks::Stream;
 use super::decode::Decoder;
-use super::merge::Shared;
+use super::merge::{SPARE_MAX, Shared};
 use crate::error::Error;
 use crate::visit::Visit;
 
@@ -29,7 +30,9 @@ pub(super) enum Pause {
 
 /// The state of one stream.
 pub(super) struct Cursor {
-    decoder: Decoder,
+    /// Decodes what is behind `ahead`; none if there is nothing.
+    decoder: Option<Decoder>,
+    thread: ThreadId,
     ahead: Ahead,
     /// How many entries of `ahead` are delivered: plain accesses, others.
     plains: usize,
@@ -37,24 +40,11 @@ pub(super) struct Cursor {
 }
 
 impl Cursor {
-    /// A cursor at the start of a stream; `used` is one that is no longer needed.
-    pub(super) fn start(stream: Stream, used: Option<Cursor>) -> Cursor {
-        let (decoder, mut ahead) = match used {
-            Some(used) => (Some(used.decoder), used.ahead),
-            None => (None, Ahead::new()),
-        };
-        ahead.clear();
-        Cursor { decoder: Decoder::start(stream, decoder), ahead, plains: 0, others: 0 }
-    }
-
-    /// Takes the stream out; the cursor is then good for another.
-    pub(super) fn take_stream(&mut self) -> Stream {
-        self.decoder.take_stream()
-    }
-
-    /// The moment at which the stream begins; see [`Decoder::first_due`].
-    pub(super) fn first_due(&mut self, shared: &mut Shared<'_>) -> Result<Due, Error> {
-        self.decoder.first_due(shared)
+    /// A cursor at the start of a stream.
+    pub(super) fn start(stream: Stream, shared: &mut Shared<'_>) -> Cursor {
+        let thread = ThreadId(stream.thread);
+        let decoder = Some(Decoder::start(stream, shared.spare.pop()));
+        Cursor { decoder, thread, ahead: Ahead::new(), plains: 0, others: 0 }
     }
 
     /// Delivers events up to the last moment that comes before all other streams' next.
@@ -76,13 +66,13 @@ impl Cursor {
                 let wanted = match &other.what {
                     &What::Loop(round) => {
                         shared.count_many(u64::from(round.len) * u64::from(round.turns));
-                        let (thread, body) = (self.decoder.thread, self.ahead.body(round));
+                        let (thread, body) = (self.thread, self.ahead.body(round));
                         visit.looped(thread, body, round.turns, shared.tables)
                     }
                     What::Event(event) => deliver(event, shared, visit),
                     What::Mark => true,
                     What::Name(name) => {
-                        shared.tables.threads.see(self.decoder.thread).name = name.to_string();
+                        shared.tables.threads.see(self.thread).name = name.to_string();
                         true
                     }
                     What::Excess(count) => {
@@ -105,7 +95,12 @@ impl Cursor {
                 Behind::More => {}
             }
             (self.plains, self.others) = (0, 0);
-            self.decoder.fill::<CALLS>(&mut self.ahead, shared);
+            let Some(decoder) = &mut self.decoder else { return Ok(Pause::Finished) };
+            decoder.fill::<CALLS>(&mut self.ahead, shared);
+            if let Behind::End = self.ahead.behind {
+                // Most streams of a run whose races were looked for are short, and many wait at once for their next event's turn.
+                shared.spare.extend(self.decoder.take().filter(|_| shared.spare.len() < SPARE_MAX));
+            }
             visit.coming(self.ahead.plains());
         }
     }
@@ -119,7 +114,7 @@ impl Cursor {
         }
         self.plains = end;
         shared.count_many(plains.len() as u64);
-        visit.plain(self.decoder.thread, plains, shared.tables)
+        visit.plain(self.thread, plains, shared.tables)
     }
 }
 

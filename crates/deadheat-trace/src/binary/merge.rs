@@ -15,6 +15,7 @@ use deadheat_core::ids::{PlaceId, ThreadId};
 
 use super::blocks::{self, Stream, TABLE_BLOCK_MAX};
 use super::cursor::{Cursor, Due, NEVER, Pause};
+use super::decode::Decoder;
 use super::races;
 use super::records::{Named, Wrong};
 use crate::error::{At, Error, ErrorKind};
@@ -25,8 +26,8 @@ use crate::summary::{Dirt, Run, Summary};
 use crate::tables::Tables;
 use crate::visit::Visit;
 
-/// Cursors that are kept for reuse.
-const SPARE_MAX: usize = 8;
+/// Decoders that are kept for reuse.
+pub(super) const SPARE_MAX: usize = 8;
 
 /// Reads our own file.
 #[derive(Debug)]
@@ -78,6 +79,7 @@ impl Reader {
             accesses_made: 0,
             event_bytes: 0,
             thread_limit: walk.thread_limit,
+            spare: Vec::new(),
         };
         let merged = merge::<CALLS>(walk.streams, &changes, &mut shared, visit);
         let stopped = matches!(merged, Ok(false));
@@ -108,8 +110,7 @@ fn merge<const CALLS: bool>(
     shared: &mut Shared<'_>,
     visit: &mut impl Visit,
 ) -> Result<bool, Error> {
-    let mut spare: Vec<Cursor> = Vec::new();
-    let (mut entries, mut heap) = line_up(streams, shared, &mut spare)?;
+    let (mut entries, mut heap) = line_up(streams, shared)?;
     // What was read to line up is read again.
     shared.event_bytes = 0;
     let mut changes = changes.iter().map(|stamp| stamp << 1).peekable();
@@ -127,7 +128,7 @@ fn merge<const CALLS: bool>(
         if let Entry::Waiting(stream) = entry {
             let stream = std::mem::take(stream);
             shared.tables.threads.see(ThreadId(stream.thread));
-            *entry = Entry::Running(Box::new(Cursor::start(stream, spare.pop())));
+            *entry = Entry::Running(Box::new(Cursor::start(stream, shared)));
         }
         let Entry::Running(cursor) = entry else { break };
         match cursor.run::<CALLS>(shared, heap.last_of_first().min(last), visit)? {
@@ -135,11 +136,7 @@ fn merge<const CALLS: bool>(
             Pause::Stopped => return Ok(false),
             Pause::Finished => {
                 heap.remove_first();
-                if let Entry::Running(cursor) = std::mem::replace(entry, Entry::Gone)
-                    && spare.len() < SPARE_MAX
-                {
-                    spare.push(*cursor);
-                }
+                *entry = Entry::Gone;
             }
         }
     }
@@ -152,18 +149,14 @@ fn before(due: Due) -> Due {
 }
 
 /// Finds the moment at which each stream begins.
-fn line_up(
-    streams: Vec<Stream>,
-    shared: &mut Shared<'_>,
-    spare: &mut Vec<Cursor>,
-) -> Result<(Vec<Entry>, Heap), Error> {
+fn line_up(streams: Vec<Stream>, shared: &mut Shared<'_>) -> Result<(Vec<Entry>, Heap), Error> {
     let mut entries = Vec::with_capacity(streams.len());
     let mut heap = Heap { entries: Vec::with_capacity(streams.len()) };
     for (number, stream) in (0..).zip(streams) {
-        let mut scout = Cursor::start(stream, spare.pop());
+        let mut scout = Decoder::start(stream, shared.spare.pop());
         heap.entries.push((scout.first_due(shared)?, number));
         entries.push(Entry::Waiting(scout.take_stream()));
-        spare.push(scout);
+        shared.spare.push(scout);
     }
     // Sorted, it is a heap too.
     heap.entries.sort_unstable();
@@ -251,6 +244,8 @@ pub(super) struct Shared<'a> {
     accesses: u64,
     accesses_made: u64,
     event_bytes: u64,
+    /// Decoders that no stream needs any more.
+    pub(super) spare: Vec<Decoder>,
 }
 
 impl Shared<'_> {
