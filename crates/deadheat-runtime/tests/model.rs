@@ -215,6 +215,27 @@ fn a_load_sees_the_last_store_before_its_stamp() {
     });
 }
 
+/// Who takes the stripe only if it is free has it alone, and leaves it to its holder if it is not.
+#[test]
+fn who_asks_for_a_free_stripe_has_it_alone_or_leaves_it() {
+    loom::model(|| {
+        let shared = Arc::new((Stripe::new(), UnsafeCell::new(0)));
+        // SAFETY: under the stripe; the checker proves that it is enough.
+        let add = |shared: &(Stripe, UnsafeCell<u32>)| shared.1.with_mut(|value| unsafe { *value += 1 });
+        let other = Arc::clone(&shared);
+        // Twice: what the first attempt frees by mistake the second has.
+        let attempt = move |_| other.0.take_if_free(1).map(|_held| add(&other)).is_some();
+        let thread = thread::spawn(move || (0..2).any(attempt));
+        let held = shared.0.take(0, true).expect("a patient taker gets it");
+        add(&shared);
+        drop(held);
+        let both = thread.join().expect("the thread ends");
+        let _held = shared.0.take_if_free(0).expect("nobody has it any more");
+        // SAFETY: the other thread has ended.
+        shared.1.with(|value| assert_eq!(unsafe { *value }, 1 + u32::from(both)));
+    });
+}
+
 /// A load without the stripe has the note that goes with the value, or none that counts.
 #[test]
 fn what_is_noted_of_an_atomic_goes_with_its_value() {

@@ -81,7 +81,8 @@ impl Stripe {
     pub(crate) fn take_if_free(&self, owner: u32) -> Option<Held<'_>> {
         let owner = owner.wrapping_add(1);
         let taken = self.held.compare_exchange(0, owner, Ordering::Acquire, Ordering::Relaxed);
-        taken.is_ok().then_some(Held { stripe: self, shared: false })
+        // Made only then: it gives the stripe back when it goes.
+        taken.is_ok().then(|| Held { stripe: self, shared: false })
     }
 
     /// How many operations may have written so far, or are about to.

@@ -29,13 +29,19 @@ const fn family(kind: SyncKind) -> Option<Family> {
 }
 
 impl Eye {
+    /// Makes room for so many slots in the own clock.
+    #[inline(always)]
+    fn make_room(&mut self, width: usize) {
+        if width > self.clock.width() {
+            // Other threads may ask what this one knows while its memory changes place.
+            slots::alone_with(|| self.clock.widen(width));
+        }
+    }
+
     /// Learns what another clock knows.
     #[inline]
     fn learn(&mut self, clock: &Clock) {
-        if clock.width() > self.clock.width() {
-            // Other threads may ask what this one knows while its memory changes place.
-            slots::alone_with(|| self.clock.widen(clock.width()));
-        }
+        self.make_room(clock.width());
         if self.clock.join(clock) {
             self.version += 1;
             self.changed = true;
@@ -56,6 +62,8 @@ impl Eye {
         self.learn(&object.written);
         let (slot, clock) = object.by;
         if slot != 0 && self.clock.get(slot) < clock {
+            // What is shown may end before the slot of who published it.
+            self.make_room(slot as usize + 1);
             self.clock.set(slot, clock);
             self.version += 1;
             self.changed = true;
