@@ -7,7 +7,7 @@
 
 use core::cell::UnsafeCell;
 use core::ptr::null_mut;
-use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 use super::clock::Clock;
 use super::history::History;
@@ -40,8 +40,6 @@ struct Inner {
     running: u32,
     /// Whether the last clock of a thread that ended is not kept any more: nobody can be asked whether he knows it.
     lost: bool,
-    /// Whether a thread came that nobody was seen creating, and was not told what every thread knows.
-    unseen: bool,
 }
 
 // SAFETY: `inner` is touched under `lock` alone.
@@ -55,7 +53,6 @@ static SLOTS: Slots = Slots {
         count: 0,
         running: 0,
         lost: false,
-        unseen: false,
     }),
 };
 
@@ -122,12 +119,11 @@ pub(crate) fn take(thread: *mut Thread, id: u32, known: &mut Clock) -> (u32, u64
 impl Inner {
     /// A thread comes that nobody was seen creating and that knows nothing.
     fn meet_unseen(&mut self, known: &mut Clock) {
-        if TRIMS.load(Ordering::Relaxed) {
-            (0..)
-                .zip(&KNOWN[..=self.count as usize])
-                .for_each(|(slot, all)| known.set(slot, all.load(Ordering::Relaxed)));
-        } else {
-            self.unseen = true;
+        if TRIMS.load(Ordering::Relaxed) != YES {
+            return TRIMS.store(NO, Ordering::Relaxed);
+        }
+        for (slot, all) in (0..).zip(&KNOWN[..=self.count as usize]) {
+            known.set(slot, all.load(Ordering::Relaxed));
         }
     }
 
@@ -209,8 +205,10 @@ pub(crate) fn find_known_in_turn() -> bool {
 
 /// Clocks of so many slots are published whole.
 const FEW: usize = 64;
-/// Whether what every thread knows is left out of what others publish.
-static TRIMS: AtomicBool = AtomicBool::new(false);
+/// Whether what every thread knows is left out of what others publish: [`YES`] or [`NO`] once that is decided, under the lock.
+static TRIMS: AtomicU8 = AtomicU8::new(0);
+const YES: u8 = 1;
+const NO: u8 = 2;
 
 /// How many slots of a clock, from the first on, are to be published: at the end of one that is long, those are left out of which every thread knows as much. So objects of a program
 /// that had a thousand threads once do not keep a number for each of them.
@@ -226,8 +224,13 @@ pub(crate) fn needed(clock: &Clock) -> usize {
 fn needed_of_many(clock: &Clock) -> usize {
     /// Of so many clocks that stay long, one asks what every thread knows.
     const ASKS: u32 = 64;
-    if !TRIMS.load(Ordering::Relaxed) && !begin_to_trim() {
-        return clock.width();
+    match TRIMS.load(Ordering::Relaxed) {
+        YES => {}
+        NO => return clock.width(),
+        _ => {
+            begin_to_trim();
+            return clock.width();
+        }
     }
     let needed = || {
         (1..clock.width()).rev().find(|&slot| !all_know(word::moment(slot as u32, clock.get(slot as u32))))
@@ -243,15 +246,14 @@ fn needed_of_many(clock: &Clock) -> usize {
 /// How many clocks stayed long.
 static LONG: AtomicU32 = AtomicU32::new(0);
 
-/// Whether it can be left out of clocks what every thread knows.
+/// From now on it is left out of clocks what every thread knows, if that is not decided yet; the next one begins with it.
 #[cold]
-fn begin_to_trim() -> bool {
+fn begin_to_trim() {
     locked(|| {
-        // SAFETY: under the lock.
-        let seen = unsafe { !(*SLOTS.inner.get()).unseen };
-        TRIMS.store(seen, Ordering::Relaxed);
-        seen
-    })
+        if TRIMS.load(Ordering::Relaxed) != NO {
+            TRIMS.store(YES, Ordering::Relaxed);
+        }
+    });
 }
 
 /// Brings up to date what every thread knows. A thread that nobody was seen creating is not waited for: what was known to

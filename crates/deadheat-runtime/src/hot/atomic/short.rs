@@ -16,8 +16,7 @@ const SPINS_OF_PROGRAM: u32 = 256;
 /// gives away on a busy machine is a slice of time.
 const MOST_SPINS_OF_PROGRAM: u32 = 64 * SPINS_OF_PROGRAM;
 
-/// The calling thread's own state and its word, if nothing but its own accesses is to be looked at: races are looked for, nothing is recorded, no hook was interrupted, and
-/// synchronisation is not ignored.
+/// The calling thread's own state, if what it does is looked at as usual: races are looked for, nothing is recorded, no hook was interrupted, and synchronisation is not ignored.
 #[inline(always)]
 fn looked_at() -> Option<*mut Thread> {
     let word = sys::machine::thread_word();
