@@ -152,6 +152,11 @@ impl Meant {
 /// Carries out `operation` on the `1 << log2` bytes at `address` and records it.
 #[inline]
 fn perform<R>(pc: usize, address: usize, log2: u16, meant: Meant, operation: impl Fn() -> Outcome<R>) -> R {
+    if meant.mode == Mode::Read
+        && let Some(result) = short::known_load((pc, address, log2), &operation)
+    {
+        return result;
+    }
     if meant.writes_relaxed()
         && let Some(result) = short::known_write((address, log2), meant.mode.reads(), &operation)
     {
@@ -223,9 +228,6 @@ unsafe fn detect<R>(
     // SAFETY: the caller's promise.
     unsafe {
         let loads = !meant.writes() && !nested && online::looking() && has_one(address, log2);
-        if loads && let Some(result) = short::load(thread, (pc, address, log2), &operation) {
-            return result;
-        }
         let holds = Holds::new(thread);
         let patient = !nested && holds.is_first();
         let Some(taken) = Taken::new((address, log2), (*thread).id, patient) else {
@@ -455,10 +457,6 @@ impl Atom for u128 {
 
 /// `load(at, order)`.
 pub(crate) unsafe extern "C" fn on_load<T: Atom>(at: *mut T, order: u32, pc: usize) -> T {
-    // SAFETY: the program's own atomic operation.
-    if let Some(result) = short::known_load((pc, at as usize, T::LOG2), order, || unsafe { T::load(at) }) {
-        return result;
-    }
     perform(pc, at as usize, T::LOG2, Meant::to(Mode::Read, order), || Outcome {
         // SAFETY: the program's own atomic operation.
         result: unsafe { T::load(at) },

@@ -87,18 +87,7 @@ pub(crate) unsafe fn atomic(thread: *mut Thread, what: &Operation, held: &Held<'
     }
 }
 
-/// Takes account of a load, whose stripe is not held, if there is nothing to be learned from what was noted of its atomic; `false` if nothing
-/// was done.
-///
-/// # Safety
-/// `thread` is the calling thread's.
-#[inline(never)]
-pub(crate) unsafe fn load(thread: *mut Thread, what: &Operation, shown: Shown) -> bool {
-    // SAFETY: the caller's promise.
-    unsafe { !teaches(thread, shown) && entered(thread, what) }
-}
-
-/// Takes account of a load from which nothing is to be learned; `false` if nothing was done.
+/// Takes account of a load from which nothing is to be learned, whose stripe is not held; `false`, and nothing was done, if it has no cell, or its thread is not looked at.
 ///
 /// # Safety
 /// `thread` is the calling thread's.
@@ -107,20 +96,13 @@ pub(crate) unsafe fn loaded(
     thread: *mut Thread,
     (pc, address): (usize, usize),
     log2: u16,
-    order: u32,
+    order: MemoryOrder,
 ) -> bool {
-    let order = MemoryOrder::from_abi(order);
-    // SAFETY: passed on.
-    unsafe { entered(thread, &Operation { pc, address, log2, mode: Mode::Read, order }) }
-}
-
-/// Publishes a load in its cell and judges it; `false` if it has none, or its thread is not looked at.
-#[inline(always)]
-unsafe fn entered(thread: *mut Thread, what: &Operation) -> bool {
+    let what = Operation { pc, address, log2, mode: Mode::Read, order };
     // SAFETY: the caller's promise.
     unsafe {
-        let Some(cell) = cell_of(thread, what) else { return false };
-        enter_cell(thread, what, cell);
+        let Some(cell) = cell_of(thread, &what) else { return false };
+        enter_cell(thread, &what, cell);
     }
     true
 }

@@ -58,7 +58,7 @@ use deadheat_core::access::{Access, Via};
 use deadheat_core::event::{BlockKind, Fault, LockMode, Op, SyncKind};
 
 pub(crate) use across::on_odd_access;
-pub(crate) use atomic::{Operation, atomic, has_accessed, load, loaded, publishes_nothing, soon, teaches};
+pub(crate) use atomic::{Operation, atomic, has_accessed, loaded, publishes_nothing, soon, teaches};
 pub(crate) use child::{in_child, lock_for_fork, unlock_after_fork};
 pub(crate) use eye::Eye;
 pub(crate) use fill::{confined, is_confined};

@@ -6,7 +6,7 @@
 use super::{Holds, Outcome, STRIPE, has_one, stripe};
 use crate::hot::stripe::{Shown, Stripe};
 use crate::hot::thread::{Thread, UNWATCHED};
-use crate::online::{self, Operation, WRITE};
+use crate::online::{self, WRITE};
 use crate::sys;
 
 /// A program's spin gives the processor away after so many turns: whom it waits for may need it.
@@ -29,26 +29,25 @@ fn looked_at() -> Option<*mut Thread> {
     plain.then_some(thread)
 }
 
-/// Carries out a load that teaches nothing: what the atomic shows its thread knows. `None`, and nothing is learned, if it is anything else, or somebody holds the stripe. One that is
-/// nothing new to its moment, as the thread accessed the same before, calls nothing.
+/// Carries out a load that teaches nothing: what the atomic shows its thread knows. `None`, and nothing is learned, if it is anything else, or somebody holds the stripe and goes on to. One that
+/// is nothing new to its moment, as the thread accessed the same before, calls nothing.
 #[inline(always)]
 pub(super) fn known_load<R>(
     (pc, address, log2): (usize, usize, u16),
-    order: u32,
-    load: impl Fn() -> R,
+    operation: &impl Fn() -> Outcome<R>,
 ) -> Option<R> {
     let thread = looked_at()?;
     let stripe = &STRIPE[stripe(address)];
     // SAFETY: `looked_at` gives the calling thread's own state.
     unsafe {
-        if let Some(result) = again(thread, (pc, address), stripe, &load) {
-            return Some(result);
+        if let Some(outcome) = again(thread, (pc, address), stripe, operation) {
+            return Some(outcome.result);
         }
         if !has_one(address, log2) {
             return None;
         }
-        let writes = stripe.quiet()?;
-        let result = load();
+        let writes = stripe.quiet().or_else(|| stripe.soon_quiet())?;
+        let Outcome { result, order, .. } = operation();
         let shown = stripe.shown(address as u64)?;
         if !stripe.is_still(writes) || online::teaches(thread, shown) {
             return None;
@@ -89,36 +88,6 @@ pub(super) fn known_write<R>(
         }
         held.wrote();
         Some(operation().result)
-    }
-}
-
-/// Carries out a load and judges it without its stripe, where nothing is to be learned: `None` if it is to be done again
-/// with the stripe. One in a spin, which finds what it found before, is nothing new.
-///
-/// # Safety
-/// `thread` is the calling thread's, and in no other hook.
-#[inline(always)]
-pub(super) unsafe fn load<R>(
-    thread: *mut Thread,
-    (pc, address, log2): (usize, usize, u16),
-    operation: &impl Fn() -> Outcome<R>,
-) -> Option<R> {
-    let stripe = &STRIPE[stripe(address)];
-    // SAFETY: the caller's promise.
-    unsafe {
-        if let Some(outcome) = again(thread, (pc, address), stripe, operation) {
-            return Some(outcome.result);
-        }
-        let writes = stripe.quiet().or_else(|| stripe.soon_quiet())?;
-        let outcome = operation();
-        let shown = stripe.shown(address as u64)?;
-        let (mode, order) = (outcome.mode, outcome.order);
-        let what = Operation { pc, address, log2, mode, order };
-        if !stripe.is_still(writes) || !online::load(thread, &what, shown) {
-            return None;
-        }
-        remember(thread, (pc, address), writes);
-        Some(outcome.result)
     }
 }
 
