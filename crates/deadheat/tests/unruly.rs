@@ -22,6 +22,7 @@ fn racy(first: &str, last: &str) -> String {
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -259,6 +260,31 @@ fn a_port_is_free_again_for_the_next_run() {
     let port = free.to_string();
     let output = hunt(&folder, &["-j", "1"], &[&port], 66, &["data race on `counter`"]);
     assert!(!said(&output).contains("ended in another way"), "{}", said(&output));
+}
+
+#[test]
+fn what_goes_into_the_background_while_its_parent_ends_is_ended() {
+    // The one between is seen on its way out, when it has no environment any more and its child still has it as
+    // parent: giving its memory back takes longer than the program's end does.
+    let first = "int between = fork();
+    if (between == 0) {
+        setsid();
+        if (fork() == 0) for (;;) pause();
+        size_t size = 1 << 29;
+        char *much = mmap(0, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        madvise(much, size, MADV_NOHUGEPAGE);
+        for (size_t at = 0; at < size; at += 4096) much[at] = 1;
+        _exit(0);
+    }";
+    let last = "char name[64], byte;
+    snprintf(name, sizeof name, \"/proc/%d/environ\", between);
+    for (ssize_t some = 1; some > 0;) {
+        int file = open(name, O_RDONLY);
+        some = read(file, &byte, 1);
+        close(file);
+    }";
+    let Some(folder) = built("between", &racy(first, last)) else { return };
+    hunt(&folder, &[], &[], 66, &["in the background (1 process)", "data race on `counter`"]);
 }
 
 #[test]

@@ -402,7 +402,7 @@ fn watch(
     let (end, interrupted) = child::run_to_end(&launch)?;
     drop(advice);
     let took = started.elapsed();
-    let left = warden.end_left(0, &[]);
+    let left = warden.end_left(|_| false, &[]);
     shell(settings.teardown.as_ref(), settings, warden, "--teardown")?;
     if let Some(signal) = interrupted {
         return Err(Failure::interrupted(

@@ -283,7 +283,7 @@ impl Hunt<'_> {
         let Some(flight) = work.flights.remove(&ended.key) else { return Ok(()) };
         let trace = flight.folder.join("run");
         let gate = flight.folder.join(format!("run{}", deadheat_core::gate::ENDING));
-        self.warden.end_left(ended.key, &work.pool.processes());
+        self.warden.end_left(|run| work.flights.contains_key(&run), &work.pool.processes());
         let mut outcome = outcome::read(&gate)?;
         // What the program does when it is asked to end is of the hunt's making, unless the watched
         // run was asked too.

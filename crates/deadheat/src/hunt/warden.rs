@@ -6,7 +6,7 @@
 //!
 //! Invariant: nothing that bears the mark outlives the hunt, in whatever way the hunt ends.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::sink;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
@@ -29,11 +29,26 @@ const MARK: &str = "DEADHEAT_HUNT";
 pub(crate) const COMMAND: &str = "hunt-warden";
 /// Time between two looks at processes that were killed and are not gone yet.
 const LOOK: Duration = Duration::from_millis(1);
+/// How often a process without any environment is looked at that is not ending: it may just be
+/// replaced by another program.
+const LOOKS_AT_HIDDEN: u32 = 20;
 
 /// Ends what the runs of a hunt leave behind.
 pub(crate) struct Warden {
     scratch: Scratch,
     guard: Child,
+}
+
+/// Whose a child of the hunt is.
+enum Whose {
+    /// Of the run with this number.
+    Run(u64),
+    /// Of a command around runs, or what has taken off its mark.
+    Other,
+    /// It has no environment: it is ending, just being replaced by another program, or was started with none.
+    Hidden,
+    /// It has ended.
+    Nobody,
 }
 
 impl Warden {
@@ -65,22 +80,58 @@ impl Warden {
         (MARK.into(), Some(self.scratch.path().into()))
     }
 
-    /// Ends what a run that is over has left behind: orphans, since those of its group are ended.
-    /// `under_way` are the runs that go on. Gives how many there were.
-    pub(crate) fn end_left(&self, run: u64, under_way: &[Pid]) -> usize {
-        let folder = self.folder(run);
-        let is = |pid| folder_of(pid).is_some_and(|its| its == folder.as_os_str().as_bytes());
-        self.end_children(|pid| !under_way.contains(&pid) && (!is_running(pid) || is(pid)))
+    /// Ends what runs that are over have left behind: orphans, since those of their groups are ended.
+    /// `is_under_way` tells the numbers of the runs that go on, `processes` are theirs. Gives how many there were.
+    pub(crate) fn end_left(&self, is_under_way: impl Fn(u64) -> bool, processes: &[Pid]) -> usize {
+        let is_left = |whose: &Whose| match whose {
+            Whose::Run(run) => !is_under_way(*run),
+            Whose::Nobody => true,
+            Whose::Other | Whose::Hidden => false,
+        };
+        let until = Instant::now() + GRACE;
+        let mut count = 0;
+        for look in 0.. {
+            count += self.end_children(|pid| !processes.contains(&pid) && is_left(&self.whose(pid)));
+            // The children of one that is just ending become ours when it has ended.
+            let is_awaited = |pid| match self.whose(pid) {
+                Whose::Hidden => look < LOOKS_AT_HIDDEN || is_ending(pid),
+                whose => is_left(&whose),
+            };
+            let mut others = self.children().filter(|pid| !processes.contains(pid));
+            if !others.any(is_awaited) || Instant::now() >= until {
+                break;
+            }
+            std::thread::sleep(LOOK);
+        }
+        count
+    }
+
+    /// The children of ours but the guard.
+    fn children(&self) -> impl Iterator<Item = Pid> {
+        let guard = Pid::from_raw(self.guard.id().cast_signed());
+        child::children(Pid::this()).into_iter().filter(move |&pid| pid != guard)
+    }
+
+    /// Whose a child of ours is.
+    fn whose(&self, pid: Pid) -> Whose {
+        if !is_running(pid) {
+            return Whose::Nobody;
+        }
+        let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+        if environment.is_empty() {
+            return Whose::Hidden;
+        }
+        let folder = mark_in(&environment).map(OsStr::from_bytes).map(Path::new);
+        let name = folder.and_then(|folder| folder.strip_prefix(self.scratch.path()).ok()?.to_str());
+        name.and_then(|name| name.parse().ok()).map_or(Whose::Other, Whose::Run)
     }
 
     /// Ends children of ours but the guard, and theirs, until there are none any more; takes the
     /// ends of those that have ended. Gives how many had to be ended.
     fn end_children(&self, is: impl Fn(Pid) -> bool) -> usize {
-        let guard = Pid::from_raw(self.guard.id().cast_signed());
         let mut count = 0;
         loop {
-            let children = child::children(Pid::this()).into_iter();
-            let ours: Vec<Pid> = children.filter(|&pid| pid != guard && is(pid)).collect();
+            let ours: Vec<Pid> = self.children().filter(|&pid| is(pid)).collect();
             if ours.is_empty() {
                 return count;
             }
@@ -125,11 +176,18 @@ fn is_running(pid: Pid) -> bool {
     waitid(Id::Pid(pid), look) == Ok(WaitStatus::StillAlive)
 }
 
-/// The folder that the mark of a process names.
-fn folder_of(pid: Pid) -> Option<Vec<u8>> {
-    let environment = std::fs::read(format!("/proc/{pid}/environ")).ok()?;
+/// Whether a process is on its way out: so says the system's flag (`PF_EXITING`), the ninth of its numbers.
+fn is_ending(pid: Pid) -> bool {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    // The second is its name in parentheses, which may hold anything.
+    let flags = text.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(6)?.parse().ok());
+    flags.is_none_or(|flags: u32| flags & 0x4 != 0)
+}
+
+/// The folder that the mark in an environment names.
+fn mark_in(environment: &[u8]) -> Option<&[u8]> {
     let mut entries = environment.split(|&byte| byte == 0);
-    entries.find_map(|entry| Some(entry.strip_prefix(MARK.as_bytes())?.strip_prefix(b"=")?.to_vec()))
+    entries.find_map(|entry| entry.strip_prefix(MARK.as_bytes())?.strip_prefix(b"="))
 }
 
 /// Waits for the hunt's end, then ends what bears its mark and removes its folder.
@@ -156,8 +214,8 @@ fn end_marked(scratch: &Path) -> bool {
     let pids = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).map(Pid::from_raw);
     let mut any = false;
     for pid in pids {
-        let folder = folder_of(pid).unwrap_or_default();
-        let folder = Path::new(std::ffi::OsStr::from_bytes(&folder));
+        let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+        let folder = Path::new(OsStr::from_bytes(mark_in(&environment).unwrap_or_default()));
         if folder.starts_with(scratch) {
             any |= kill(pid, Signal::SIGKILL).is_ok();
         }
