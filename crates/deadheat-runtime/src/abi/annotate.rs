@@ -168,6 +168,9 @@ const TRY_LOCK: u32 = 1 << 4;
 const TRY_LOCK_FAILED: u32 = 1 << 5;
 
 /// What happens inside the program's own lock functions is the lock's business.
+///
+/// # Safety
+/// The caller has no reference to the calling thread's state.
 unsafe fn ignore(change: i32) {
     if let Some(thread) = thread::current() {
         // SAFETY: the calling thread's own state.

@@ -47,6 +47,9 @@ impl Text<'_> {
     }
 
     /// A text of the C library's, or other words if there is none.
+    ///
+    /// # Safety
+    /// `text` is null or ends with a NUL.
     unsafe fn put_text(&mut self, text: *const c_char, none: &[u8]) {
         // SAFETY: the caller's promise.
         self.put(if text.is_null() { none } else { unsafe { CStr::from_ptr(text) }.to_bytes() });

@@ -8,6 +8,9 @@ use crate::hot::{access, log};
 use crate::online;
 
 /// An access of the kind `KIND` (a [`Kind`]'s bits).
+///
+/// # Safety
+/// Called by a hook, on the accessing thread.
 #[inline(always)]
 unsafe fn touch<const KIND: u16>(address: usize, pc: usize) {
     // SAFETY: the caller's promise: on the accessing thread.

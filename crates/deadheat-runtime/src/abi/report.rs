@@ -12,6 +12,9 @@ use crate::cold::threads;
 use crate::online::record::{self, Record, Side, Stack};
 
 /// Fills in an answer, if it is wanted.
+///
+/// # Safety
+/// `to` is null or a variable that can be written.
 unsafe fn put<T>(to: *mut T, value: T) {
     if !to.is_null() {
         // SAFETY: the program's variable.
@@ -20,6 +23,9 @@ unsafe fn put<T>(to: *mut T, value: T) {
 }
 
 /// Fills in the places of a stack, as far as there is room.
+///
+/// # Safety
+/// `to` is null or has `room` places that can be written.
 unsafe fn put_stack(to: *mut *const c_void, room: usize, stack: Stack) {
     if !to.is_null() {
         for (at, place) in stack.places().take(room).enumerate() {

@@ -44,6 +44,9 @@ pub(crate) fn within<T>(pc: usize, work: impl FnOnce() -> T) -> T {
 }
 
 /// Enters them; how many they are.
+///
+/// # Safety
+/// `thread` is the calling thread's.
 unsafe fn enter(thread: *mut Thread, pc: usize) -> usize {
     let walk = weak_address!("_Unwind_Backtrace");
     // SAFETY: the calling thread's own state; the frame below `top` is filled. The unwinder's function calls ours with our data.

@@ -122,6 +122,10 @@ fn detect(state: u32, beside: bool) -> u32 {
 }
 
 /// Nobody but a person started the program: looks for races, and tells them at the end.
+///
+/// # Safety
+/// The arguments are `count` texts, and the environment is the program's. Called once, before any other
+/// thread runs.
 unsafe fn by_hand(count: c_int, arguments: *const *const c_char, environment: *const *const c_char) -> u32 {
     gate::let_none_pass();
     // SAFETY: the caller's promise.
@@ -158,6 +162,9 @@ fn open_gate(trace: &[u8], filtered: bool) -> bool {
 }
 
 /// The value of the wire's variable.
+///
+/// # Safety
+/// As for [`variable`].
 unsafe fn wire_of<'a>(environment: *const *const c_char) -> Option<&'a [u8]> {
     // SAFETY: the caller's promise.
     unsafe { variable(environment, wire::ENV) }
@@ -190,6 +197,10 @@ const MAX_PATH: usize = 4096;
 static mut PATH: [u8; MAX_PATH] = [0; MAX_PATH];
 static PATH_LEN: AtomicU32 = AtomicU32::new(0);
 
+/// Keeps the trace's path for children, and opens the trace.
+///
+/// # Safety
+/// The arguments are `count` texts; no other thread runs.
 unsafe fn record(trace: &[u8], gated: bool, count: c_int, arguments: *const *const c_char) -> u32 {
     const ENDING: usize = 32;
     if trace.len() + ENDING > MAX_PATH {
@@ -204,6 +215,9 @@ unsafe fn record(trace: &[u8], gated: bool, count: c_int, arguments: *const *con
 }
 
 /// Opens the trace, and the gate file beside this one if there is one.
+///
+/// # Safety
+/// As for [`record`].
 unsafe fn watch(gate: Option<&[u8]>, count: c_int, arguments: *const *const c_char) -> u32 {
     if !open_trace(0) {
         return OFF;
@@ -303,6 +317,10 @@ fn put_number(path: &mut [u8; MAX_PATH], at: usize, number: u32) -> usize {
     at + 1 + count
 }
 
+/// Notes the program's arguments in the first page of the trace's file, as far as there is room.
+///
+/// # Safety
+/// `page` is that page, which nobody else uses; the arguments are `count` texts.
 unsafe fn note_arguments(page: *mut u8, count: c_int, arguments: *const *const c_char) {
     let room = header::PAGE as usize - header::ARGUMENTS;
     let mut len = 0;

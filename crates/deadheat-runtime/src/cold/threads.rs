@@ -75,6 +75,9 @@ fn map_thread() -> Option<*mut Thread> {
 }
 
 /// Fills the fields of a zeroed `Thread`.
+///
+/// # Safety
+/// `thread` is a mapping of [`MAPPING_SIZE`] bytes, which nobody else knows.
 unsafe fn set_up(thread: *mut Thread, id: u32) {
     // SAFETY: the mapping holds the state and then the frames.
     unsafe {
@@ -93,6 +96,9 @@ unsafe fn set_up(thread: *mut Thread, id: u32) {
 }
 
 /// Gives back an ended thread's memory.
+///
+/// # Safety
+/// `thread` came from [`new_thread`], and nobody uses it any more.
 unsafe fn recycle(thread: *mut Thread) {
     // SAFETY: nobody uses it any more.
     unsafe {
@@ -112,6 +118,9 @@ unsafe fn recycle(thread: *mut Thread) {
 }
 
 /// Makes the calling thread the owner of `thread` and records its first events.
+///
+/// # Safety
+/// `thread` is fresh from [`new_thread`], and the calling thread's alone.
 unsafe fn begin(thread: *mut Thread, stack: Option<(u64, u64)>) {
     // SAFETY: the caller hands over a fresh thread.
     unsafe {
@@ -370,6 +379,9 @@ unsafe extern "C" fn destroyed(value: *mut c_void) {
 }
 
 /// The thread ends, and was cancelled asynchronously in the middle of a hook: others must not wait for it.
+///
+/// # Safety
+/// `thread` is the calling thread's, which is in no hook any more.
 #[cold]
 unsafe fn was_cut_off(thread: *mut Thread) {
     // SAFETY: the caller's promise: the calling thread's own state, and it is in no hook any more.
@@ -578,6 +590,10 @@ pub(crate) unsafe fn restart_in_child(thread: *mut Thread) {
     }
 }
 
+/// Records the first events of the forked child's thread.
+///
+/// # Safety
+/// As for [`restart_in_child`], which has begun the stream anew.
 unsafe fn begin_again(thread: *mut Thread, low: u64, high: u64) {
     // SAFETY: as in `restart_in_child`.
     unsafe {
@@ -596,6 +612,9 @@ unsafe fn begin_again(thread: *mut Thread, low: u64, high: u64) {
 }
 
 /// Records where the thread has the executable's thread-local variables.
+///
+/// # Safety
+/// `thread` is the calling thread's.
 unsafe fn tell_thread_local(thread: *mut Thread) {
     if let Some((address, size)) = modules::own_thread_local() {
         // SAFETY: the calling thread's own state.

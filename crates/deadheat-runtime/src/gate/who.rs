@@ -328,6 +328,9 @@ const DEEPEST: usize = 8;
 
 /// Whether a thread runs, or waits for somebody who does, while those that `is_held` names are
 /// held and no others.
+///
+/// # Safety
+/// The gate's lock is held, and `thread` is one of the [`live`] ones.
 unsafe fn could_go_on(thread: *mut Thread, is_held: &impl Fn(*mut Thread) -> bool, depth: usize) -> bool {
     if is_held(thread) {
         return false;

@@ -202,6 +202,9 @@ fn perform<R>(pc: usize, address: usize, log2: u16, meant: Meant, operation: imp
 }
 
 /// Lets the gate hold the thread before the operation.
+///
+/// # Safety
+/// `thread` is the calling thread's, and in no other hook.
 #[cold]
 unsafe fn gated(thread: *mut Thread, pc: usize, kind: Kind, address: usize, meant: &Meant) {
     let access = kind.unpack_atomic(address as u64);

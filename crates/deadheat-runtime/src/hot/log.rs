@@ -111,8 +111,11 @@ pub(crate) unsafe fn ignored(thread: *mut Thread, kind: Kind) -> bool {
 }
 
 /// The stream to append to: the thread's own, or its second one if a hook was interrupted.
+///
+/// # Safety
+/// `thread` is the calling thread's, or one that nobody runs.
 pub(crate) unsafe fn stream_of(thread: *mut Thread) -> Option<*mut Thread> {
-    // SAFETY: `thread` is the calling thread's.
+    // SAFETY: the caller's promise.
     unsafe {
         if (*thread).busy == 0 {
             return Some(thread);
@@ -130,8 +133,11 @@ pub(crate) unsafe fn stream_of(thread: *mut Thread) -> Option<*mut Thread> {
 
 /// Places a stream in time: what follows is of now and not of its last stamp, since which the
 /// thread may have synchronised in its other stream.
+///
+/// # Safety
+/// `stream` is the calling thread's, or of one that nobody runs, and not busy.
 unsafe fn mark_time(stream: *mut Thread) {
-    // SAFETY: `stream` is the calling thread's.
+    // SAFETY: the caller's promise.
     unsafe {
         let _busy = Busy::new(stream);
         let state = &mut *stream;
@@ -291,6 +297,9 @@ pub(crate) fn range(pc: usize, access: &Access) {
 }
 
 /// Records an access to a range by a handler that interrupted a hook.
+///
+/// # Safety
+/// `thread` is the calling thread's.
 #[cold]
 #[inline(never)]
 unsafe fn range_nested(thread: *mut Thread, key: Key, access: &Access) {
@@ -305,7 +314,10 @@ unsafe fn range_nested(thread: *mut Thread, key: Key, access: &Access) {
     }
 }
 
-/// Records an access to a range when the quick way does not apply; `busy` is set already.
+/// Records an access to a range when the quick way does not apply.
+///
+/// # Safety
+/// `thread` is the calling thread's and marked busy.
 #[cold]
 #[inline(never)]
 unsafe fn range_unpredicted(thread: *mut Thread, key: Key, access: &Access) {
@@ -499,6 +511,9 @@ pub(crate) unsafe fn tell_stack(stream: *mut Thread) {
 }
 
 /// Stores one record, its first byte last.
+///
+/// # Safety
+/// The stream is marked busy, and its block has room for the record, which is not empty.
 #[inline(always)]
 unsafe fn store(state: &mut Thread, record: &[u8]) {
     // SAFETY: the block has `ROOM` behind `limit`, and no record is longer.

@@ -14,6 +14,9 @@ type One = unsafe extern "C" fn(*mut c_void) -> c_int;
 type Init = unsafe extern "C" fn(*mut c_void, *const c_void, c_uint) -> c_int;
 
 /// How many threads the barrier waits for, which glibc keeps in the third word.
+///
+/// # Safety
+/// `barrier` is one of the C library's that is initialised.
 unsafe fn count_of(barrier: *const c_void) -> u32 {
     const COUNT: usize = 2;
     // SAFETY: the program's barrier; the word does not change while it is in use.

@@ -115,6 +115,9 @@ intercept! {
 }
 
 /// Where a text goes on, if there is one.
+///
+/// # Safety
+/// `text` is null or can be read.
 unsafe fn place(text: *mut *mut c_char) -> *mut c_char {
     // SAFETY: the program's, if it is there.
     if text.is_null() { null_mut() } else { unsafe { *text } }

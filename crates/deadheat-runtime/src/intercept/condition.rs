@@ -138,8 +138,8 @@ intercept! {
 intercept! {
     /// `pthread_cond_signal`
     fn dh_wrap_pthread_cond_signal / pthread_cond_signal(condition: *mut c_void) -> c_int; pc {
+        // SAFETY: passed on.
         signal(pc, condition, Condition, || unsafe {
-            // SAFETY: passed on.
             real!("pthread_cond_signal", "GLIBC_2.3.2", One)(condition)
         })
     }
@@ -148,8 +148,8 @@ intercept! {
 intercept! {
     /// `pthread_cond_broadcast`
     fn dh_wrap_pthread_cond_broadcast / pthread_cond_broadcast(condition: *mut c_void) -> c_int; pc {
+        // SAFETY: passed on.
         signal(pc, condition, ConditionAll, || unsafe {
-            // SAFETY: passed on.
             real!("pthread_cond_broadcast", "GLIBC_2.3.2", One)(condition)
         })
     }
@@ -158,8 +158,8 @@ intercept! {
 intercept! {
     /// `pthread_cond_wait`
     fn dh_wrap_pthread_cond_wait / pthread_cond_wait(condition: *mut c_void, mutex: *mut c_void) -> c_int; pc {
+        // SAFETY: passed on.
         wait(pc, condition, mutex, NEVER, || unsafe {
-            // SAFETY: passed on.
             real!("pthread_cond_wait", "GLIBC_2.3.2", Two)(condition, mutex)
         })
     }
@@ -170,8 +170,8 @@ intercept! {
     fn dh_wrap_pthread_cond_timedwait / pthread_cond_timedwait(
         condition: *mut c_void, mutex: *mut c_void, until: *const c_void,
     ) -> c_int; pc {
+        // SAFETY: passed on.
         wait(pc, condition, mutex, ETIMEDOUT, || unsafe {
-            // SAFETY: passed on.
             real!("pthread_cond_timedwait", "GLIBC_2.3.2", Until)(condition, mutex, until)
         })
     }
@@ -182,8 +182,8 @@ intercept! {
     fn dh_wrap_pthread_cond_clockwait / pthread_cond_clockwait(
         condition: *mut c_void, mutex: *mut c_void, clock: c_int, until: *const c_void,
     ) -> c_int; pc {
+        // SAFETY: passed on.
         wait(pc, condition, mutex, ETIMEDOUT, || unsafe {
-            // SAFETY: passed on.
             real!("pthread_cond_clockwait", UntilOf)(condition, mutex, clock, until)
         })
     }
@@ -238,8 +238,8 @@ intercept! {
     fn dh_wrap_cnd_timedwait / cnd_timedwait(
         condition: *mut c_void, mutex: *mut c_void, until: *const c_void,
     ) -> c_int; pc {
+        // SAFETY: passed on.
         wait(pc, condition, mutex, THRD_TIMEDOUT, || unsafe {
-            // SAFETY: passed on.
             real!("cnd_timedwait", Until)(condition, mutex, until)
         })
     }

@@ -6,6 +6,9 @@ use core::ffi::{c_char, c_int};
 use super::touch::{read_if, read_text, write_if};
 
 /// Whether there is a variable of that name.
+///
+/// # Safety
+/// `name` is null or ends with a NUL; nobody changes the environment meanwhile.
 unsafe fn is_there(name: *const c_char) -> bool {
     // SAFETY: the program's text.
     !name.is_null()

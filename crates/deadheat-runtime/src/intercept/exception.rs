@@ -118,6 +118,9 @@ unsafe extern "C" fn end_catch(pc: usize) -> Or {
 }
 
 /// Does all that the end of a handler does, where that is to drop a reference that is not the last one. Gives whether it is.
+///
+/// # Safety
+/// A handler of the calling thread's ends, so that the C++ library is there.
 unsafe fn ended(pc: usize) -> bool {
     type Globals = unsafe extern "C" fn() -> *mut *mut u8;
     type Free = unsafe extern "C" fn(*mut u8);

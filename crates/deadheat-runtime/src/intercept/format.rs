@@ -64,6 +64,9 @@ pub(super) unsafe fn words(arguments: &Arguments, mut list: ArgumentList) -> [us
 }
 
 /// A text is read, up to its end or `most` units.
+///
+/// # Safety
+/// `address` is 0, or a text begins there that ends or has `most` units.
 unsafe fn text<T: Unit>(pc: usize, address: usize, most: usize) {
     let text = address as *const T;
     if !text.is_null() {
@@ -94,6 +97,9 @@ unsafe fn formats(pc: usize, to: *mut c_char, room: usize, format: *const c_char
 }
 
 /// Records the text that the C library has made.
+///
+/// # Safety
+/// If `len` is not negative, the C library has put the text's address at `to`.
 unsafe fn made(pc: usize, to: *mut *mut c_char, len: c_int) -> c_int {
     if let Ok(bytes) = usize::try_from(len)
         && start::recording()
@@ -175,6 +181,10 @@ unsafe extern "C" fn vsnprintf_chk(
     unsafe { checked(pc, (to, room), (flag, size), (format, list)) }
 }
 
+/// `__vsnprintf_chk`, called from before `pc`.
+///
+/// # Safety
+/// As for `__vsnprintf_chk`.
 unsafe fn checked(
     pc: usize,
     (to, room): (*mut c_char, usize),
@@ -248,6 +258,9 @@ unsafe extern "C" fn dprintf_chk(
 }
 
 /// A text is about to go into a descriptor.
+///
+/// # Safety
+/// Format and arguments belong together.
 unsafe fn goes_into(pc: usize, file: c_int, format: *const c_char, list: *const ArgumentList) {
     if start::recording() {
         // SAFETY: format and arguments belong together.

@@ -66,6 +66,9 @@ macro_rules! count {
 static THEIRS: AtomicUsize = AtomicUsize::new(0);
 
 /// Drops a weak reference.
+///
+/// # Safety
+/// `owners` is valid, and the caller has a weak reference, which goes.
 unsafe fn drop_weak(owners: *mut Owners) {
     // SAFETY: the caller has one.
     unsafe {

@@ -50,6 +50,9 @@ fn alone<R>(operation: impl FnOnce() -> R) -> R {
 }
 
 /// Copies bytes by instructions of its own: a call would be looked at.
+///
+/// # Safety
+/// `size` bytes can be read at `from`, and written at `to`.
 unsafe fn copy(size: usize, from: *const c_void, to: *mut c_void) {
     for at in 0..size {
         // SAFETY: the caller has so many bytes at both places.
@@ -58,6 +61,9 @@ unsafe fn copy(size: usize, from: *const c_void, to: *mut c_void) {
 }
 
 /// Whether bytes are the same.
+///
+/// # Safety
+/// `size` bytes can be read at both places.
 unsafe fn same(size: usize, one: *const c_void, other: *const c_void) -> bool {
     // SAFETY: the caller has so many bytes at both places.
     (0..size).all(|at| unsafe {

@@ -88,6 +88,9 @@ functions! {
 const REG_STARTEND: c_int = 4;
 
 /// Whether a pattern is one that says where it was found (it was not made with `REG_NOSUB`).
+///
+/// # Safety
+/// `pattern` is one that `regcomp` has made.
 unsafe fn tells_where(pattern: *const Pattern) -> bool {
     const NO_SUB: u64 = 1 << 4;
     // SAFETY: the program's pattern; the last word has its flags.
@@ -95,6 +98,9 @@ unsafe fn tells_where(pattern: *const Pattern) -> bool {
 }
 
 /// What was looked up, if it was found, and where the program learns of that.
+///
+/// # Safety
+/// `to` is null or can be read.
 unsafe fn found<T>(pc: usize, entry: *mut T, to: *mut *mut T) {
     write_if(pc, to);
     // SAFETY: the C library has stored it.

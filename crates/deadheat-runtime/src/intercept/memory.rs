@@ -250,6 +250,9 @@ pub(crate) fn begin(texts: &[&[u8]]) {
 }
 
 /// What `memcmp` or `bcmp` says of blocks that differ in the last of so many bytes, if at all.
+///
+/// # Safety
+/// Both blocks have `len` bytes.
 #[inline(always)]
 unsafe fn compare(one: *const u8, other: *const u8, len: usize) -> c_int {
     // SAFETY: the caller's promise: both have them.

@@ -76,6 +76,9 @@ unsafe extern "C" fn left_all(
 }
 
 /// Before the real function: our routine goes in place of the program's.
+///
+/// # Safety
+/// The shim calls what this gives next, and [`after`] or [`left_all`] behind it.
 unsafe fn before(control: *mut c_void, routine: usize, (pc, stack): (usize, usize), real: usize) -> Two {
     let followed = recording() && !unwinder::ONCE.is(control);
     let Some(thread) = (if followed { current() } else { None }) else { return Two(real, routine) };

@@ -116,6 +116,9 @@ impl Step {
 }
 
 /// Does what `real` does to a set of semaphores.
+///
+/// # Safety
+/// `steps` is null or there are `count` steps, which stay as they are until `real` returns.
 unsafe fn operate(
     pc: usize,
     set: c_int,

@@ -11,6 +11,9 @@ use crate::cold::start;
 use crate::sys::machine::{ArgumentList, Variadic};
 
 /// Records that a text is about to be read: the C library looks at all of it, whatever the format asks for.
+///
+/// # Safety
+/// `text` is null or ends with a NUL.
 unsafe fn scans(pc: usize, text: *const c_char) {
     if start::recording() {
         // SAFETY: the caller's text ends.
@@ -57,6 +60,10 @@ unsafe fn scanned(pc: usize, format: *const c_char, list: ArgumentList, values: 
     values
 }
 
+/// Records a text that was stored.
+///
+/// # Safety
+/// A text was stored at `address`, and ends.
 unsafe fn text<T: Unit>(pc: usize, address: usize) {
     let text = address as *const T;
     // SAFETY: a text was stored there.
@@ -113,6 +120,10 @@ macro_rules! scans_from {
     )*};
 }
 
+/// Of a stream nothing is told beforehand.
+///
+/// # Safety
+/// Nothing is asked of the caller: it is `unsafe` since [`scans`] is.
 unsafe fn nothing(_: usize, _: *mut c_void) {}
 
 scans_input! {

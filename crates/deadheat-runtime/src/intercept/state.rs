@@ -33,6 +33,9 @@ type Signals = u64;
 type About = [c_int; 7];
 
 /// A text of at most `room` bytes was put there.
+///
+/// # Safety
+/// `to` is null, or a text begins there that ends or has `room` bytes.
 unsafe fn cut_text(pc: usize, to: *const c_char, room: usize) {
     if !to.is_null() {
         // SAFETY: so far the buffer is the program's.
@@ -41,6 +44,9 @@ unsafe fn cut_text(pc: usize, to: *const c_char, room: usize) {
 }
 
 /// An address of a socket was put where there was room for so much; its whole length is told.
+///
+/// # Safety
+/// `len` is null or can be read.
 unsafe fn address(pc: usize, to: *mut c_void, len: *mut u32, room: u32) {
     if !to.is_null() && !len.is_null() {
         // SAFETY: the system has stored it.
@@ -50,6 +56,9 @@ unsafe fn address(pc: usize, to: *mut c_void, len: *mut u32, room: u32) {
 }
 
 /// The room that the program says there is.
+///
+/// # Safety
+/// `len` is null or can be read.
 unsafe fn room(len: *const u32) -> u32 {
     // SAFETY: the program's, if it is there.
     if len.is_null() { 0 } else { unsafe { *len } }
@@ -209,6 +218,9 @@ pub(super) unsafe fn chosen(pc: usize, path: *mut c_char) {
 }
 
 /// As [`chosen`], of a file, if it was made.
+///
+/// # Safety
+/// If the file was made, the name ends.
 unsafe fn named(pc: usize, path: *mut c_char, file: c_int) {
     made(pc, file);
     if file >= 0 {

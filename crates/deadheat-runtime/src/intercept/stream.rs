@@ -11,6 +11,9 @@ use crate::cold::start;
 use crate::hot::log;
 
 /// The bytes of a text, its end included.
+///
+/// # Safety
+/// `text` ends with a NUL.
 unsafe fn whole(text: *const c_char) -> usize {
     // SAFETY: the caller's text ends.
     unsafe { length::<u8>(text.cast(), usize::MAX) + 1 }
@@ -146,6 +149,9 @@ intercept! {
 }
 
 /// Records a line that was read into a buffer that the C library makes as large as it must be.
+///
+/// # Safety
+/// If `got` is not negative, the C library has put the line's address at `line`.
 unsafe fn line_read(pc: usize, line: *mut *mut c_char, room: *mut usize, got: isize) {
     if got < 0 || !start::recording() {
         return;

@@ -21,12 +21,18 @@ type FindText = unsafe extern "C" fn(*const c_char, *const c_char) -> *mut c_cha
 type Span = unsafe extern "C" fn(*const c_char, *const c_char) -> usize;
 
 /// The bytes of a text, its end included.
+///
+/// # Safety
+/// `text` ends with a NUL.
 unsafe fn whole(text: *const c_char) -> usize {
     // SAFETY: the caller's text ends.
     unsafe { real!("strlen", Length)(text) + 1 }
 }
 
 /// The bytes of a text that a function looks at which stops after `limit`.
+///
+/// # Safety
+/// `text` ends with a NUL or has `limit` bytes.
 unsafe fn part(text: *const c_char, limit: usize) -> usize {
     type Real = unsafe extern "C" fn(*const c_char, usize) -> usize;
     // SAFETY: the caller's text ends or has `limit` bytes.
@@ -142,6 +148,9 @@ text_copy_part! {
 }
 
 /// Records that `read` bytes of `from` are appended to the text `to`, whose end is written anew.
+///
+/// # Safety
+/// `to` ends with a NUL.
 unsafe fn append(pc: usize, to: *mut c_char, from: *const c_char, read: usize, written: usize) {
     // SAFETY: the caller's text ends.
     unsafe {
@@ -255,6 +264,9 @@ intercept! {
 }
 
 /// `strcmp` or `strncmp` before the runtime has started.
+///
+/// # Safety
+/// The texts end or have `limit` bytes.
 unsafe fn compare_early(one: *const u8, other: *const u8, limit: usize) -> c_int {
     // SAFETY: the caller's promise: the texts end or have `limit` bytes.
     unsafe {
@@ -309,6 +321,9 @@ intercept! {
 }
 
 /// `strchr` before the runtime has started.
+///
+/// # Safety
+/// `text` ends with a NUL.
 unsafe fn find_early(text: *const c_char, wanted: u8) -> *mut c_char {
     let mut at = text.cast::<u8>();
     // SAFETY: the caller's text ends.

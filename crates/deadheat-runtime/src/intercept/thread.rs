@@ -71,6 +71,9 @@ intercept! {
 }
 
 /// Whether thread attributes name a stack. Those that do not give address and size whose sum is 0.
+///
+/// # Safety
+/// `attributes` is null or initialised.
 unsafe fn gives_stack(attributes: *const c_void) -> bool {
     let mut low = core::ptr::null_mut::<c_void>();
     let mut size = 0;
@@ -83,6 +86,9 @@ unsafe fn gives_stack(attributes: *const c_void) -> bool {
 }
 
 /// Whether thread attributes say that nobody will join the thread.
+///
+/// # Safety
+/// `attributes` is null or initialised.
 unsafe fn detaches(attributes: *const c_void) -> bool {
     const DETACHED: c_int = 1;
     let mut state = 0;

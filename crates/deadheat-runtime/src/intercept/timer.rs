@@ -66,6 +66,9 @@ impl Call {
     }
 
     /// Calls it, as the thread that was made for it.
+    ///
+    /// # Safety
+    /// The function may be called with the value.
     unsafe fn make(self, own: u64) {
         if recording() {
             wait(self.function, own);

@@ -15,6 +15,9 @@ type ComparePart = unsafe extern "C" fn(*const Wide, *const Wide, usize) -> c_in
 type Find = unsafe extern "C" fn(*const Wide, Wide) -> *mut Wide;
 
 /// The characters of a text, its end included.
+///
+/// # Safety
+/// `text` ends with a zero.
 unsafe fn whole(text: *const Wide) -> usize {
     // SAFETY: the caller's text ends.
     unsafe { length(text, usize::MAX) + 1 }

@@ -143,6 +143,9 @@ pub(crate) unsafe fn has_accessed(thread: *mut Thread, (address, log2): (usize, 
 }
 
 /// The cell of an operation, if that is all that it has, and the thread is to be looked at.
+///
+/// # Safety
+/// `thread` is the calling thread's.
 #[inline(always)]
 unsafe fn cell_of<'a>(thread: *mut Thread, what: &Operation) -> Option<&'a Cell> {
     let (address, size) = (what.address, 1 << what.log2);
@@ -156,6 +159,9 @@ unsafe fn cell_of<'a>(thread: *mut Thread, what: &Operation) -> Option<&'a Cell>
 }
 
 /// Publishes an access in its cell and judges it.
+///
+/// # Safety
+/// `thread` is the calling thread's, for which [`cell_of`] gave `cell` just now.
 #[inline(always)]
 unsafe fn enter_cell(thread: *mut Thread, what: &Operation, cell: &Cell) {
     // SAFETY: the caller's promise.
@@ -188,6 +194,9 @@ fn show(what: &Operation, object: Option<&Object>, held: &Held<'_>) {
 }
 
 /// The thread learns what an object shows.
+///
+/// # Safety
+/// `thread` is the calling thread's, has a slot, and is in no other hook; the object's stripe is held.
 unsafe fn learn(thread: *mut Thread, order: MemoryOrder, object: &Object) {
     // SAFETY: the caller's promise.
     unsafe {
@@ -200,6 +209,9 @@ unsafe fn learn(thread: *mut Thread, order: MemoryOrder, object: &Object) {
 }
 
 /// Notes the access in the history.
+///
+/// # Safety
+/// `thread` is the calling thread's, has a slot, and is busy.
 #[inline(always)]
 unsafe fn note(thread: *mut Thread, what: &Operation) {
     // SAFETY: the caller's promise: the calling thread's own state, and it is busy.
@@ -212,6 +224,9 @@ unsafe fn note(thread: *mut Thread, what: &Operation) {
 }
 
 /// Publishes the access in its cell where that is not done in few steps.
+///
+/// # Safety
+/// As for [`enter_cell`].
 #[inline(never)]
 unsafe fn publish_access(
     thread: *mut Thread,
@@ -239,6 +254,10 @@ unsafe fn publish_access(
 }
 
 /// What an operation that writes publishes. `object`: what shows it at present, and whether that is noted.
+///
+/// # Safety
+/// `thread` is the calling thread's, has a slot, and is in no other hook; `held` is the stripe of the
+/// operation's address, which `object` is found by.
 #[inline(always)]
 unsafe fn publish(
     thread: *mut Thread,
@@ -272,6 +291,10 @@ unsafe fn publish(
     }
 }
 
+/// As [`publish`], where that is not done in few steps.
+///
+/// # Safety
+/// As for [`super::ordering`]; `held` is the stripe of the operation's address.
 #[inline(never)]
 unsafe fn publish_in_general(thread: *mut Thread, what: &Operation, held: &Held<'_>) {
     let Operation { address, mode, order, .. } = *what;
@@ -286,6 +309,9 @@ unsafe fn publish_in_general(thread: *mut Thread, what: &Operation, held: &Held<
 }
 
 /// As [`atomic`].
+///
+/// # Safety
+/// As there; `held` is the stripe of the operation's address.
 #[cold]
 #[inline(never)]
 unsafe fn in_general(thread: *mut Thread, what: &Operation, held: &Held<'_>) {

@@ -231,6 +231,9 @@ impl Drop for Turn {
 }
 
 /// Appends to one of the thread's streams.
+///
+/// # Safety
+/// `thread` is the calling thread's, and `stream` is what [`log::stream_of`] gave for it.
 unsafe fn record(thread: *mut Thread, stream: *mut Thread, body: impl FnOnce()) {
     // SAFETY: the caller's promise: both are the calling thread's.
     unsafe {
@@ -239,8 +242,11 @@ unsafe fn record(thread: *mut Thread, stream: *mut Thread, body: impl FnOnce()) 
     }
 }
 
-/// Appends to the thread's own stream, which is marked busy. `low` says what neither the stream nor the tree of calls
-/// knows, so both are told.
+/// Appends to the thread's own stream. `low` says what neither the stream nor the tree of calls knows, so
+/// both are told.
+///
+/// # Safety
+/// `thread` is the calling thread's and marked busy.
 unsafe fn append(thread: *mut Thread, body: impl FnOnce()) {
     // SAFETY: the caller's promise: the calling thread's own state.
     unsafe {
@@ -257,6 +263,9 @@ unsafe fn append(thread: *mut Thread, body: impl FnOnce()) {
 
 /// Judges what was recorded. For as long the thread has `clean` as the detector left it, if that still holds: no other
 /// moment began, no lock was taken or given back, and no function below it was left.
+///
+/// # Safety
+/// `thread` is the calling thread's.
 unsafe fn judge(thread: *mut Thread, body: impl FnOnce()) {
     // SAFETY: the caller's promise: the calling thread's own state.
     unsafe {

@@ -183,6 +183,9 @@ pub(super) unsafe fn mark_all(
 }
 
 /// As [`mark_all`], in one cell, where there is more than [`pair::end`] deals with. `noted`: whether the history has the access.
+///
+/// # Safety
+/// As there, and the thread is in no other hook.
 #[cold]
 #[inline(never)]
 unsafe fn mark_in_general(

@@ -218,6 +218,9 @@ pub(super) unsafe fn look(thread: *mut Thread) {
 
 /// Waits until the thread that looks has done so: else the others would take memory faster than it can give some back. What
 /// waits is in no hook.
+///
+/// # Safety
+/// As for [`look`]; no handler comes meanwhile.
 unsafe fn wait(thread: *mut Thread) {
     // SAFETY: the caller's promise.
     unsafe {

@@ -131,6 +131,9 @@ unsafe fn judge(thread: *mut Thread, access: &Access, pc: u64) {
 }
 
 /// As [`judge`], for the bytes from `start` to `end` alone.
+///
+/// # Safety
+/// As there.
 unsafe fn judge_part(thread: *mut Thread, access: &Access, range: (usize, usize), pc: u64) {
     // SAFETY: the caller's promise. A handler that interrupts this finds `busy` set: it neither waits for a cell that
     // may be sealed by what it interrupted, nor writes into the history.
@@ -239,6 +242,9 @@ fn has_block(cell: &Cell) -> bool {
 
 /// Publishes an access in one cell in the ways that are less common and judges it; `entered` is what came of the most
 /// common one.
+///
+/// # Safety
+/// `thread` is the calling thread's, and busy; if it is `patient` it interrupts no other hook.
 #[inline]
 unsafe fn enter(
     thread: *mut Thread,
@@ -304,6 +310,9 @@ unsafe fn enter(
 }
 
 /// Remembers an access in one cell and judges it.
+///
+/// # Safety
+/// As for [`enter`].
 unsafe fn judge_in(thread: *mut Thread, cell: &Cell, mine: Mine<'_>, patient: bool) {
     // SAFETY: the calling thread's own state, and it is busy; the parts of its eye that are borrowed do not overlap.
     unsafe {
@@ -318,6 +327,9 @@ unsafe fn judge_in(thread: *mut Thread, cell: &Cell, mine: Mine<'_>, patient: bo
 }
 
 /// Judges an access that is in a cell against all others there.
+///
+/// # Safety
+/// As for [`enter`].
 #[inline(never)]
 unsafe fn look_at(thread: *mut Thread, cell: &Cell, mine: Mine<'_>, patient: bool) {
     // SAFETY: the caller's promise: the calling thread's own state, and it is busy.
@@ -335,6 +347,9 @@ unsafe fn look_at(thread: *mut Thread, cell: &Cell, mine: Mine<'_>, patient: boo
 }
 
 /// A plain store ends the release sequences of the atomics that it goes over.
+///
+/// # Safety
+/// `thread` is the calling thread's, and busy.
 #[cold]
 #[inline(never)]
 unsafe fn silence(thread: *mut Thread, mine: &Mine<'_>, patient: bool) {
@@ -349,6 +364,9 @@ unsafe fn silence(thread: *mut Thread, mine: &Mine<'_>, patient: bool) {
 }
 
 /// Changes the calling thread's clocks.
+///
+/// # Safety
+/// `thread` is the calling thread's, has a slot, and interrupts no change of its clocks.
 #[inline(always)]
 unsafe fn ordering(thread: *mut Thread, change: impl FnOnce(&mut Eye)) {
     // SAFETY: the caller's promise: the calling thread's own state.
@@ -460,6 +478,9 @@ pub(crate) unsafe fn released(thread: *mut Thread, lock: u64, mode: LockMode) {
 }
 
 /// What is wrong and no race is written into the thread's stream, once for each place and object.
+///
+/// # Safety
+/// `thread` is the calling thread's.
 unsafe fn wrong(thread: *mut Thread, pc: usize, object: u64, fault: Fault) {
     // SAFETY: the caller's promise.
     unsafe {
@@ -513,6 +534,9 @@ pub(crate) fn nobody_joins(id: u32) {
 }
 
 /// The thread has ended.
+///
+/// # Safety
+/// As for [`ordering`], at the thread's end.
 unsafe fn end(thread: *mut Thread, owner: (u32, bool)) {
     // SAFETY: the calling thread's own state; what it had at hand is another's from here on.
     unsafe {
@@ -546,6 +570,9 @@ pub(crate) unsafe fn drop_thread(thread: *mut Thread) {
 }
 
 /// A block comes to life: its bytes have no past, and no object in it has.
+///
+/// # Safety
+/// `thread` is the calling thread's; nobody else uses the block in order, unless its kind is `Benign`.
 unsafe fn born(thread: *mut Thread, pc: usize, owner: (u32, bool), what: (u64, u64, BlockKind)) {
     let (address, size, kind) = what;
     if kind == BlockKind::Benign {
@@ -579,6 +606,9 @@ unsafe fn born(thread: *mut Thread, pc: usize, owner: (u32, bool), what: (u64, u
 }
 
 /// The objects in a range of addresses are no more.
+///
+/// # Safety
+/// `thread` is the calling thread's.
 unsafe fn forget_within(thread: *mut Thread, owner: (u32, bool), (start, end): (u64, u64)) {
     object::in_range(start, end, |at| {
         let mut told = nesting::Gone::default();
@@ -601,6 +631,9 @@ unsafe fn forget_within(thread: *mut Thread, owner: (u32, bool), (start, end): (
 }
 
 /// The birth of a block, whose cells are clear, is a write to its first bytes.
+///
+/// # Safety
+/// `thread` is the calling thread's; nobody else uses the block in order.
 unsafe fn birth(thread: *mut Thread, address: u64, size: u64) {
     // SAFETY: the calling thread's own state.
     unsafe {
@@ -629,6 +662,9 @@ unsafe fn birth(thread: *mut Thread, address: u64, size: u64) {
 }
 
 /// An object is made or destroyed; its value, if it is an atomic, stays.
+///
+/// # Safety
+/// `thread` is the calling thread's.
 unsafe fn forget(thread: *mut Thread, owner: (u32, bool), address: u64) {
     // SAFETY: the calling thread's own state.
     unsafe {

@@ -113,6 +113,10 @@ pub(super) unsafe fn request(thread: *mut Thread, pc: usize, lock: u64, mode: Lo
     }
 }
 
+/// Tells of a nesting: the locks that are held, then the request.
+///
+/// # Safety
+/// As for [`request`].
 #[cold]
 #[inline(never)]
 unsafe fn tell(thread: *mut Thread, pc: usize, lock: u64, mode: LockMode) {
@@ -135,6 +139,9 @@ unsafe fn tell(thread: *mut Thread, pc: usize, lock: u64, mode: LockMode) {
 }
 
 /// Tells of the heap's block that holds a lock, once, as if it were allocated now: by that the lock has a name. Told again while one of its locks is held, that would look like another.
+///
+/// # Safety
+/// As for [`log::tell_from`].
 unsafe fn tell_block(thread: *mut Thread, lock: u64) {
     let Some(noted) = shadow::noted_near(lock as usize).filter(|noted| noted.kind == BlockKind::Heap as u32)
     else {
@@ -151,6 +158,9 @@ unsafe fn tell_block(thread: *mut Thread, lock: u64) {
 }
 
 /// Tells that a lock which the thread holds was taken at a node of the tree of calls.
+///
+/// # Safety
+/// As for [`log::tell_from`].
 unsafe fn tell_taken(thread: *mut Thread, lock: u64, mode: LockMode, node: u32) {
     life(lock).fetch_or(TOLD, Ordering::Relaxed);
     // SAFETY: the caller's promise.

@@ -242,6 +242,10 @@ pub(crate) unsafe fn get<'a>(address: u64, family: Family) -> &'a mut Object {
     }
 }
 
+/// Makes the object of an address.
+///
+/// # Safety
+/// The address's stripe is held.
 #[cold]
 unsafe fn make<'a>(address: u64, family: Family) -> &'a mut Object {
     on_page(address).fetch_add(1, Ordering::Relaxed);
@@ -282,6 +286,9 @@ pub(crate) unsafe fn remove(address: u64, which: impl Fn(Family) -> bool) {
 }
 
 /// Takes out those objects of an address's list that `which` names.
+///
+/// # Safety
+/// The address's stripe is held.
 unsafe fn remove_of(address: u64, mut which: impl FnMut(&Object) -> bool) {
     // SAFETY: the callers hold the stripe; what is taken out is nobody's.
     unsafe {
@@ -299,6 +306,10 @@ unsafe fn remove_of(address: u64, mut which: impl FnMut(&Object) -> bool) {
     }
 }
 
+/// Gives an object back.
+///
+/// # Safety
+/// It came from [`make`], is in no list any more, and nobody uses it.
 unsafe fn drop_object(object: *mut Object) {
     // SAFETY: it is in no list any more.
     unsafe {

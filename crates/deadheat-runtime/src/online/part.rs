@@ -126,6 +126,9 @@ const OF_ATOMICS: u32 = 1 << 31;
 const HAS_OTHERS: u32 = 1 << 30;
 
 /// In a block whose words are apart: how often they were united, as [`kept`] says it, then the words of another kind.
+///
+/// # Safety
+/// The block is whole, its words are apart, and it is not used again meanwhile.
 unsafe fn others<'a>(block: *mut Block) -> (&'a AtomicU64, &'a [AtomicU64]) {
     // SAFETY: the caller's promise: it is a whole block of words that are apart.
     unsafe {

@@ -326,6 +326,9 @@ pub(super) unsafe fn in_crowd<const WRITES: bool>(thread: *mut Thread, cell: &Ce
 }
 
 /// As [`in_crowd`] of a read, of a cell whose threads' words were seen to be [apart](super::apart).
+///
+/// # Safety
+/// `thread` is the calling thread's, marked busy and in no other hook; `mine` is of its slot.
 #[inline(always)]
 unsafe fn in_parts(thread: *mut Thread, cell: &Cell, mine: u64) -> Entered {
     // SAFETY: the caller's promise.

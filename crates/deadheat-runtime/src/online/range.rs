@@ -170,6 +170,9 @@ fn blocks_soon(cells: &[Cell]) {
 }
 
 /// As [`publish`], where it is not short, or has no cells yet.
+///
+/// # Safety
+/// As there.
 #[inline(never)]
 unsafe fn in_general<const WRITES: bool>(address: usize, size: usize, pc: usize, kind: Kept) {
     if !super::looking() || size == 0 {

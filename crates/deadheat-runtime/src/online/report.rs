@@ -188,6 +188,9 @@ pub(crate) unsafe fn found(thread: *mut Thread, mine: Mine<'_>, other: u64) {
 }
 
 /// The calling thread's access races with the first one that `other` stands for, whose bytes are neighbours. Gives the bytes of the granule for which that is all: those of that access.
+///
+/// # Safety
+/// `thread` is the calling thread's.
 unsafe fn found_at(thread: *mut Thread, mine: &Mine<'_>, other: u64, history: &History) -> u64 {
     let bytes = other & word::BYTES;
     let start = mine.granule + u64::from(bytes.trailing_zeros());
@@ -312,6 +315,9 @@ unsafe fn behind(thread: *mut Thread, mine: Mine<'_>, mark: u64) {
 }
 
 /// A race was judged, and written down at `written` if it is a new one.
+///
+/// # Safety
+/// As for [`record::show`], if there is a record.
 unsafe fn told(thread: *mut Thread, written: Option<*const u64>) {
     if let Some(record) = written {
         // SAFETY: the caller's promise; blocks of records stay mapped.

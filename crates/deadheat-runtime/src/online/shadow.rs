@@ -139,6 +139,9 @@ pub(crate) unsafe fn clear(start: usize, size: usize, fresh: bool, blocks: &mut 
 }
 
 /// Clears within one region.
+///
+/// # Safety
+/// As for [`clear`]; `base` is that of the region, whose cells are mapped.
 unsafe fn clear_part(base: usize, from: usize, to: usize, by_pages: bool, blocks: &mut Blocks) {
     let address = |at: usize| base.wrapping_add(at * SCALE);
     let (mut from, to) = (from, to.next_multiple_of(GRANULE));
@@ -160,6 +163,10 @@ unsafe fn clear_part(base: usize, from: usize, to: usize, by_pages: bool, blocks
     }
 }
 
+/// Clears cell by cell.
+///
+/// # Safety
+/// As for [`clear_part`].
 unsafe fn clear_cells(base: usize, from: usize, to: usize, blocks: &mut Blocks) {
     let mut at = from;
     while at < to {
@@ -397,6 +404,9 @@ pub(super) unsafe fn begin(cells: &[Cell], (birth, born): (u64, usize), blocks: 
 }
 
 /// As [`begin`], of one cell.
+///
+/// # Safety
+/// As there.
 #[inline(always)]
 unsafe fn begin_cell(cell: &Cell, word: u64, blocks: &mut Blocks) {
     // SAFETY: passed on.
@@ -407,6 +417,9 @@ unsafe fn begin_cell(cell: &Cell, word: u64, blocks: &mut Blocks) {
 }
 
 /// As [`begin`], of cells that may be spans, which they stay.
+///
+/// # Safety
+/// As there.
 #[inline(never)]
 unsafe fn begin_many(mut cells: &[Cell], blocks: &mut Blocks) {
     while let Some((cell, behind)) = cells.split_first() {
@@ -427,6 +440,9 @@ fn is_span(cell: &Cell) -> bool {
 }
 
 /// Clears a cell that has a block; `false` if somebody is about to give it another.
+///
+/// # Safety
+/// As for [`begin`].
 #[cold]
 #[inline(never)]
 unsafe fn unlinked(cell: &Cell, blocks: &mut Blocks) -> bool {

@@ -115,6 +115,9 @@ struct Symbols {
 
 impl Symbols {
     /// Those of a module that is loaded, if it has all that is needed.
+    ///
+    /// # Safety
+    /// The module is loaded at `bias`, and `dynamic` is the header of its dynamic section.
     unsafe fn of(bias: u64, dynamic: &ProgramHeader) -> Option<Symbols> {
         const NAMES: u64 = 5;
         const SYMBOLS: u64 = 6;
@@ -143,6 +146,9 @@ impl Symbols {
     }
 
     /// The address of the symbol of a name.
+    ///
+    /// # Safety
+    /// The module stays loaded meanwhile.
     unsafe fn find(&self, name: &CStr) -> Option<usize> {
         let add = |hash: u32, &byte: &u8| hash.wrapping_mul(33).wrapping_add(u32::from(byte));
         let hash = name.to_bytes().iter().fold(5381, add);

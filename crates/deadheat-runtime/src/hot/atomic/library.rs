@@ -42,6 +42,9 @@ pub(crate) unsafe fn share(pc: usize, count: *mut u32) -> bool {
 }
 
 /// Adds `step` to a count of references that is above `least`; one that is not sees how it came to be so. Gives whether it was.
+///
+/// # Safety
+/// `count` is valid and aligned.
 unsafe fn count_above(pc: usize, count: *mut u32, least: u32, step: u32, order: MemoryOrder) -> bool {
     perform(pc, count as usize, u32::LOG2, Meant::to(Mode::ReadWrite, MemoryOrder::AcqRel as u32), || {
         // SAFETY: the caller's promise.

@@ -47,6 +47,9 @@ unsafe extern "C" fn run_region(region: *mut c_void) {
 }
 
 /// Runs the program's function as if it were called from the construct, also where another thread came to that.
+///
+/// # Safety
+/// `body` may be called with `data`.
 pub(super) unsafe fn run(pc: usize, body: Body, data: *mut c_void) {
     let here = &raw const data as usize;
     // SAFETY: the program's function with its data.
@@ -60,6 +63,10 @@ pub(super) unsafe fn run(pc: usize, body: Body, data: *mut c_void) {
 }
 
 /// Comes to a parallel region, which `real` runs with the function and data that it is given.
+///
+/// # Safety
+/// `body` may be called with `data`, which is null or begins with a word. `real` returns when all threads of
+/// the team have left the region.
 unsafe fn in_region<R>(
     pc: usize,
     body: Body,

@@ -54,6 +54,9 @@ struct Given {
 
 impl Given {
     /// What stands for the program's data, and its copies' size and alignment.
+    ///
+    /// # Safety
+    /// `data` is null or has `size` bytes.
     unsafe fn new(
         pc: usize,
         body: Body,
@@ -140,7 +143,10 @@ unsafe extern "C" fn run_task(given: *mut c_void) {
 const PARALLEL: c_int = 1;
 const TASKGROUP: c_int = 8;
 
-/// Adds the dependences that a clause's array tells. `GOMP_task` says how it is laid out.
+/// Adds the dependences that a clause's array tells.
+///
+/// # Safety
+/// The calling thread runs `parent`; `array` is null or laid out as `GOMP_task` says.
 unsafe fn add_dependences(list: &mut List, parent: *mut Task, array: *const *const usize) {
     if array.is_null() {
         return;

@@ -30,6 +30,9 @@ struct Data<T>(*mut T);
 
 impl<T> Data<T> {
     /// What is kept there; null if nothing is, or there is no such thing.
+    ///
+    /// # Safety
+    /// `data` is null or the library's.
     unsafe fn get(data: *const Data<T>) -> *mut T {
         // SAFETY: the library's data, or none.
         unsafe { data.as_ref() }.map_or(null_mut(), |data| data.0)
