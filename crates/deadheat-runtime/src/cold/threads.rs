@@ -325,6 +325,7 @@ pub(crate) unsafe fn begin_announced(token: usize) {
             (*thread).top = (*thread).frames.add(depth);
             (*thread).clean = null_mut();
             log::event_of(before, 0, &Op::End);
+            online::become_current(thread);
             recycle(before);
         }
     }
@@ -412,16 +413,14 @@ pub(crate) fn create_fiber(pc: usize) -> *mut Thread {
     let Some(Child(fiber)) = prepare_child(pc, (0, 0), 0, true) else { return null_mut() };
     // SAFETY: nobody runs the fiber yet; for its first events it is made the calling thread.
     unsafe {
-        let own = sys::machine::thread_word();
-        sys::machine::set_thread_word(fiber as usize);
-        {
-            let _busy = Busy::new(fiber);
-            block::next(fiber);
-        }
-        log::event_of(fiber, 0, &Op::Begin);
+        as_fiber(fiber, || {
+            {
+                let _busy = Busy::new(fiber);
+                block::next(fiber);
+            }
+            log::event_of(fiber, 0, &Op::Begin);
+        });
         (*fiber).is_fresh_fiber = true;
-        sys::machine::set_thread_word(own);
-        online::become_current(own as *mut Thread);
     }
     fiber
 }
@@ -434,11 +433,26 @@ pub(crate) unsafe fn destroy_fiber(fiber: *mut Thread) {
     if fiber.is_null() || fiber as usize == sys::machine::thread_word() {
         return;
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller's promise; for its end it is made the calling thread.
     unsafe {
         (*fiber).eye.unjoined = true;
-        log::event_of(fiber, 0, &Op::End);
+        as_fiber(fiber, || log::event_of(fiber, 0, &Op::End));
         recycle(fiber);
+    }
+}
+
+/// Makes a fiber the calling thread for the time of `body`.
+///
+/// # Safety
+/// Nobody runs the fiber.
+unsafe fn as_fiber(fiber: *mut Thread, body: impl FnOnce()) {
+    let own = sys::machine::thread_word();
+    sys::machine::set_thread_word(fiber as usize);
+    body();
+    sys::machine::set_thread_word(own);
+    if own > UNWATCHED {
+        // SAFETY: the word is the calling thread's own state.
+        unsafe { online::become_current(own as *mut Thread) };
     }
 }
 

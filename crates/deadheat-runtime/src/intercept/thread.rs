@@ -40,11 +40,11 @@ intercept! {
             let quiet = (!MASKS_GIVEN.load(Ordering::Relaxed)).then(Quiet::new);
             let (first, data) = child.start(quiet.as_ref());
             let id = child.id();
+            // The OpenMP library joins its own threads, if at all, when the process ends. The thread may end the attributes' life.
+            let joinable = !detaches(attributes) && !modules::is_openmp(pc as u64);
             let result = crate::hot::thread::internal(|| real(thread, attributes, first, data));
             drop(creating);
             if result == 0 {
-                // The OpenMP library joins its own threads, if at all, when the process ends.
-                let joinable = !detaches(attributes) && !modules::is_openmp(pc as u64);
                 child.created(id, *thread, joinable);
             } else {
                 child.failed();

@@ -48,7 +48,7 @@ pub(super) unsafe fn died(thread: *mut Thread, pc: usize, what: (u64, u64, Block
         // Its memory may never be that of a block again.
         let large = kind == BlockKind::Heap && size > LARGEST_WAITING as u64;
         if large || kind == BlockKind::Mapping {
-            let owner = ((*thread).id, (*thread).holds == 0);
+            let owner = ((*thread).id, (*thread).busy | (*thread).holds == 0);
             super::forget_within(thread, owner, (address, address.saturating_add(size)));
         }
         if large {

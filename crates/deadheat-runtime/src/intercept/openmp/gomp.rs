@@ -65,20 +65,20 @@ pub(super) unsafe fn run(pc: usize, body: Body, data: *mut c_void) {
 /// Comes to a parallel region, which `real` runs with the function and data that it is given.
 ///
 /// # Safety
-/// `body` may be called with `data`, which is null or begins with a word. `real` returns when all threads of
-/// the team have left the region.
+/// `body` may be called with `data`, which begins with a word if it `is_reduced`. `real` returns when all threads
+/// of the team have left the region.
 unsafe fn in_region<R>(
     pc: usize,
     body: Body,
-    data: *mut c_void,
+    (data, is_reduced): (*mut c_void, bool),
     real: impl FnOnce(Body, *mut c_void) -> R,
 ) -> R {
     if !telling() {
         return real(body, data);
     }
     let team = Team::new(pc);
-    // SAFETY: the program's data, of which a region with reductions has a word at least.
-    let first = if data.is_null() { 0 } else { unsafe { data.cast::<usize>().read() } };
+    // SAFETY: the caller's promise.
+    let first = if is_reduced { unsafe { data.cast::<usize>().read() } } else { 0 };
     let mut region = Region { first, body, data, team, pc };
     let result = library(|| real(run_region, (&raw mut region).cast()));
     // SAFETY: all threads of the team have left the region.
@@ -86,9 +86,14 @@ unsafe fn in_region<R>(
     result
 }
 
-/// Exports an interceptor of a function that runs a region: its function, its data, and further arguments.
+/// Exports an interceptor of a function that runs a region: its function, its data, and further arguments. Last, whether its
+/// data begins with what reductions need; that is false if left out.
 macro_rules! region {
-    ($(#[$doc:meta])* $export:ident / $inner:ident, $name:literal, ($($argument:ident: $type:ty),*) $(-> $result:ty)?) => {
+    ($(#[$doc:meta])* $export:ident / $inner:ident, $name:literal, ($($argument:ident: $type:ty),*)) => {
+        region!($(#[$doc])* $export / $inner, $name, ($($argument: $type),*), false);
+    };
+    ($(#[$doc:meta])* $export:ident / $inner:ident, $name:literal, ($($argument:ident: $type:ty),*) $(-> $result:ty)?,
+     $is_reduced:literal) => {
         shim_through_thread!($(#[$doc])* $export, $inner);
 
         unsafe extern "C" fn $inner(body: Body, data: *mut c_void, $($argument: $type),*) $(-> $result)? {
@@ -96,7 +101,7 @@ macro_rules! region {
             let pc = caller_word();
             let real = real!($name, Real);
             // SAFETY: the program's own arguments, or ours in their place.
-            unsafe { in_region(pc, body, data, |body, data| real(body, data, $($argument),*)) }
+            unsafe { in_region(pc, body, (data, $is_reduced), |body, data| real(body, data, $($argument),*)) }
         }
     };
 }
@@ -120,7 +125,7 @@ region!(
 region!(
     /// `GOMP_parallel_reductions`
     dh_wrap_GOMP_parallel_reductions / parallel_reductions, "GOMP_parallel_reductions",
-    (threads: c_uint, flags: c_uint) -> c_uint
+    (threads: c_uint, flags: c_uint) -> c_uint, true
 );
 region!(
     /// `GOMP_parallel_sections`
