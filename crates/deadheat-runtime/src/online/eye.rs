@@ -1,6 +1,7 @@
 //! What the detector keeps for each thread.
 
 use core::ptr::null_mut;
+use core::sync::atomic::{AtomicU32, Ordering};
 
 use deadheat_core::access::Access;
 use deadheat_core::race::HeldLock;
@@ -24,7 +25,7 @@ pub(crate) struct Eye {
     pub(crate) mine: u64,
     /// The slot; 0: none yet.
     pub(crate) slot: u32,
-    /// A number that no other thread has; 0 as long as there is no slot.
+    /// A number that no other thread has, of this process or of one that it was forked from; 0 as long as there is no slot.
     pub(super) number: u32,
     /// Whether accesses are ignored.
     out: bool,
@@ -82,6 +83,9 @@ pub(super) const fn is_birth(word: u64) -> bool {
     !word::clock(word).is_multiple_of(STEP)
 }
 
+/// How many numbers were given. A forked child goes on from there: what objects remember of its parent's threads is of none of its own.
+static NUMBERS: AtomicU32 = AtomicU32::new(0);
+
 /// In no cell: neither an access nor a link.
 const OUT: u64 = word::SEALED | word::BYTES;
 
@@ -98,6 +102,12 @@ impl Eye {
     pub(super) fn birth(&mut self) -> u64 {
         self.changed = true;
         word::before(self.mine) | WRITE
+    }
+
+    /// The same where accesses may be ignored.
+    pub(super) fn birth_anyway(&mut self) -> u64 {
+        self.changed = true;
+        word::before(word::moment(self.slot, self.now())) | WRITE
     }
 
     /// Whether the present moment has an access, or the thread learned something in it.
@@ -150,9 +160,11 @@ impl Eye {
             self.clock.set(slot, clock - STEP);
         });
         self.slot = slot;
-        self.number = id.wrapping_add(1);
+        if self.number == 0 {
+            self.number = NUMBERS.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
+        }
         self.history = slots::history(slot);
-        self.version = u64::from(id) << 32;
+        self.version = u64::from(self.number) << 32;
         super::block::inherit(&mut self.blocks);
         self.looked = 0;
         self.begin_moment();

@@ -641,7 +641,7 @@ unsafe fn birth(thread: *mut Thread, address: u64, size: u64) {
             return;
         }
         let eye = &mut (*thread).eye;
-        let moment = if eye.is_out() { word::moment(eye.slot, eye.now() - 1) | WRITE } else { eye.birth() };
+        let moment = eye.birth_anyway();
         let (mut at, mut left) = (address as usize, (size as usize).div_ceil(GRANULE));
         while left != 0 {
             let cells = shadow::cells(at, left);
