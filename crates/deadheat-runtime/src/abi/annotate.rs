@@ -31,10 +31,10 @@ shim!(__tsan_mutex_pre_lock, "rdx", on_mutex_pre_lock);
 shim!(__tsan_mutex_post_lock, "rcx", on_mutex_post_lock);
 shim!(__tsan_mutex_pre_unlock, "rdx", on_mutex_pre_unlock);
 shim!(__tsan_mutex_post_unlock, "rdx", on_mutex_post_unlock);
-shim!(__tsan_mutex_pre_signal, "rdx", on_mutex_pre_unlock_none);
-shim!(__tsan_mutex_post_signal, "rdx", on_mutex_pre_unlock_none);
-shim!(__tsan_mutex_pre_divert, "rdx", on_mutex_pre_unlock_none);
-shim!(__tsan_mutex_post_divert, "rdx", on_mutex_pre_unlock_none);
+shim!(__tsan_mutex_pre_signal, "rdx", on_mutex_begin_inside);
+shim!(__tsan_mutex_post_signal, "rdx", on_mutex_begin_outside);
+shim!(__tsan_mutex_pre_divert, "rdx", on_mutex_begin_outside);
+shim!(__tsan_mutex_post_divert, "rdx", on_mutex_begin_inside);
 shim!(AnnotateIgnoreReadsBegin, "rdx", on_ignore_reads_begin);
 shim!(AnnotateIgnoreReadsEnd, "rdx", on_ignore_reads_end);
 shim!(AnnotateIgnoreWritesBegin, "rdx", on_ignore_writes_begin);
@@ -166,89 +166,81 @@ const fn mode(write: bool) -> LockMode {
 const READ_LOCK: u32 = 1 << 3;
 const TRY_LOCK: u32 = 1 << 4;
 const TRY_LOCK_FAILED: u32 = 1 << 5;
+/// It is taken as often as it is said.
+const LOCK_DEEPLY: u32 = 1 << 6;
+/// It is given back as often as it is held, which is answered.
+const UNLOCK_WHOLLY: u32 = 1 << 7;
 
-/// What happens inside the program's own lock functions is the lock's business.
-///
-/// # Safety
-/// The caller has no reference to the calling thread's state.
-unsafe fn ignore(change: i32) {
+/// The calling thread ignores reads, writes and synchronisation by so many requests more, or fewer.
+fn ignore(change: (i32, i32, i32)) {
     if let Some(thread) = thread::current() {
         // SAFETY: the calling thread's own state.
-        unsafe {
-            let state = &mut *thread;
-            add(&mut state.ignore_reads, change);
-            add(&mut state.ignore_writes, change);
-            add(&mut state.ignore_sync, change);
-            ignoring_changed(state);
-        }
+        unsafe { online::ignore(thread, change) };
     }
 }
 
-/// The thread ignores other things from now on.
-fn ignoring_changed(state: &mut Thread) {
-    state.clean = core::ptr::null_mut();
-    state.eye.ignore(state.ignore_reads | state.ignore_writes != 0);
-    sys::machine::set_moment_word(state.eye.mine);
-}
-
-fn add(counter: &mut u32, change: i32) {
-    *counter = counter.saturating_add_signed(change);
-}
+/// What happens inside the program's own lock functions is the lock's business.
+const INSIDE: (i32, i32, i32) = (1, 1, 1);
+const OUTSIDE: (i32, i32, i32) = (-1, -1, -1);
 
 unsafe extern "C" fn on_mutex_pre_lock(lock: usize, flags: u32, pc: usize) {
     if flags & TRY_LOCK == 0 {
         log::event(pc, &Op::Request { lock: lock as u64, mode: mode(flags & READ_LOCK == 0) });
     }
-    // SAFETY: on the calling thread.
-    unsafe { ignore(1) };
+    ignore(INSIDE);
 }
 
-unsafe extern "C" fn on_mutex_post_lock(lock: usize, flags: u32, _depth: c_int, pc: usize) {
-    // SAFETY: on the calling thread.
-    unsafe { ignore(-1) };
-    if flags & TRY_LOCK_FAILED == 0 {
-        announced::taken(pc, lock as u64, mode(flags & READ_LOCK == 0));
-        log::event(pc, &Op::Acquire { lock: lock as u64, mode: mode(flags & READ_LOCK == 0) });
+unsafe extern "C" fn on_mutex_post_lock(lock: usize, flags: u32, depth: c_int, pc: usize) {
+    ignore(OUTSIDE);
+    if flags & TRY_LOCK_FAILED != 0 {
+        return;
+    }
+    let (lock, mode) = (lock as u64, mode(flags & READ_LOCK == 0));
+    for _ in 0..if flags & LOCK_DEEPLY == 0 { 1 } else { depth } {
+        announced::taken(pc, lock, mode);
+        log::event(pc, &Op::Acquire { lock, mode });
     }
 }
 
 unsafe extern "C" fn on_mutex_pre_unlock(lock: usize, flags: u32, pc: usize) -> c_int {
-    announced::given(pc, lock as u64, mode(flags & READ_LOCK == 0));
-    log::event(pc, &Op::Release { lock: lock as u64, mode: mode(flags & READ_LOCK == 0) });
-    // SAFETY: on the calling thread.
-    unsafe { ignore(1) };
-    1
+    let (lock, mode) = (lock as u64, mode(flags & READ_LOCK == 0));
+    let times = if flags & UNLOCK_WHOLLY == 0 { 1 } else { announced::depth(lock) };
+    for _ in 0..times {
+        announced::given(pc, lock, mode);
+        log::event(pc, &Op::Release { lock, mode });
+    }
+    ignore(INSIDE);
+    times
 }
 
 unsafe extern "C" fn on_mutex_post_unlock(_lock: usize, _flags: u32, _pc: usize) {
-    // SAFETY: on the calling thread.
-    unsafe { ignore(-1) };
+    ignore(OUTSIDE);
 }
 
-unsafe extern "C" fn on_mutex_pre_unlock_none(_lock: usize, _flags: u32, _pc: usize) {}
+unsafe extern "C" fn on_mutex_begin_inside(_lock: usize, _flags: u32, _pc: usize) {
+    ignore(INSIDE);
+}
+
+unsafe extern "C" fn on_mutex_begin_outside(_lock: usize, _flags: u32, _pc: usize) {
+    ignore(OUTSIDE);
+}
 
 macro_rules! ignore_hook {
-    ($name:ident, $change:literal, $($field:ident)*) => {
+    ($name:ident, $change:expr) => {
         unsafe extern "C" fn $name(_file: usize, _line: c_int, _pc: usize) {
-            let Some(thread) = thread::current() else { return };
-            // SAFETY: the calling thread's own state.
-            unsafe {
-                let state = &mut *thread;
-                $(add(&mut state.$field, $change);)*
-                ignoring_changed(state);
-            }
+            ignore($change);
         }
     };
 }
 
-ignore_hook!(on_ignore_reads_begin, 1, ignore_reads);
-ignore_hook!(on_ignore_reads_end, -1, ignore_reads);
-ignore_hook!(on_ignore_writes_begin, 1, ignore_writes);
-ignore_hook!(on_ignore_writes_end, -1, ignore_writes);
-ignore_hook!(on_ignore_sync_begin, 1, ignore_sync);
-ignore_hook!(on_ignore_sync_end, -1, ignore_sync);
-ignore_hook!(on_ignore_thread_begin, 1, ignore_reads ignore_writes);
-ignore_hook!(on_ignore_thread_end, -1, ignore_reads ignore_writes);
+ignore_hook!(on_ignore_reads_begin, (1, 0, 0));
+ignore_hook!(on_ignore_reads_end, (-1, 0, 0));
+ignore_hook!(on_ignore_writes_begin, (0, 1, 0));
+ignore_hook!(on_ignore_writes_end, (0, -1, 0));
+ignore_hook!(on_ignore_sync_begin, (0, 0, 1));
+ignore_hook!(on_ignore_sync_end, (0, 0, -1));
+ignore_hook!(on_ignore_thread_begin, (1, 1, 0));
+ignore_hook!(on_ignore_thread_end, (-1, -1, 0));
 
 unsafe extern "C" fn on_new_memory(_file: usize, _line: c_int, address: usize, size: usize, pc: usize) {
     let kind = BlockKind::Heap;
@@ -322,11 +314,10 @@ unsafe extern "C" fn on_switch_to_fiber(fiber: *mut c_void, flags: u32, pc: usiz
     if ordered {
         log::event(pc, &Op::Signal { object, kind: ANNOTATION });
     }
-    sys::machine::set_thread_word(fiber as usize);
-    // SAFETY: the fiber is the calling thread now.
+    // SAFETY: the program got it from this interface, and nobody runs it.
     unsafe {
         (*fiber.cast::<Thread>()).is_fresh_fiber = false;
-        online::become_current(fiber.cast());
+        online::switch_to(fiber.cast());
     }
     if ordered {
         log::event(pc, &Op::Wait { object, kind: ANNOTATION, woken: true });

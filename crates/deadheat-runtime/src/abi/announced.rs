@@ -94,6 +94,15 @@ pub(super) fn taken(pc: usize, lock: u64, mode: LockMode) {
     }
 }
 
+/// How often the calling thread holds the lock for writing; 1 if nothing of that is known.
+pub(super) fn depth(lock: u64) -> i32 {
+    let now = states::find(lock).map_or(0, |state| state.load(Ordering::Relaxed));
+    match me() {
+        Some(me) if now & WRITER == me => ((now & !FLAGS) / DEPTH) as i32,
+        _ => 1,
+    }
+}
+
 /// The lock is about to be given back.
 pub(super) fn given(pc: usize, lock: u64, mode: LockMode) {
     let state = if mode == LockMode::Write { states::enter(lock) } else { states::find(lock) };

@@ -320,6 +320,8 @@ pub(crate) unsafe fn begin_announced(token: usize) {
         let stack = own_stack();
         begin(thread, stack);
         if let Some(before) = before {
+            (*before).eye.unjoined = true;
+            (*before).freed.leave();
             let depth = (*before).top.offset_from((*before).frames) as usize;
             core::ptr::copy_nonoverlapping((*before).frames, (*thread).frames, depth);
             (*thread).top = (*thread).frames.add(depth);
@@ -436,6 +438,7 @@ pub(crate) unsafe fn destroy_fiber(fiber: *mut Thread) {
     // SAFETY: the caller's promise; for its end it is made the calling thread.
     unsafe {
         (*fiber).eye.unjoined = true;
+        (*fiber).freed.leave();
         as_fiber(fiber, || log::event_of(fiber, 0, &Op::End));
         recycle(fiber);
     }
@@ -446,6 +449,8 @@ pub(crate) unsafe fn destroy_fiber(fiber: *mut Thread) {
 /// # Safety
 /// Nobody runs the fiber.
 unsafe fn as_fiber(fiber: *mut Thread, body: impl FnOnce()) {
+    // A handler would take the one for the other.
+    let _quiet = sys::Quiet::new();
     let own = sys::machine::thread_word();
     sys::machine::set_thread_word(fiber as usize);
     body();

@@ -8,8 +8,9 @@ use core::ffi::{c_int, c_void};
 
 use deadheat_core::event::{LockMode, Op, SyncKind};
 
-use super::mutex::{forget, orders};
+use super::mutex::{EOWNERDEAD, forget, orders, owner_died};
 use super::touch::{makes, uses};
+use super::words;
 use crate::cold::start::recording;
 use crate::gate::{self, Blocked};
 use crate::hot::log;
@@ -46,6 +47,9 @@ impl Waiting {
     fn ended(&self, woken: bool) {
         let wait = Op::Wait { object: self.condition, kind: SyncKind::Condition, woken };
         log::event(self.pc, &wait);
+    }
+
+    fn has_mutex(&self) {
         log::event(self.pc, &Op::Acquire { lock: self.mutex, mode: LockMode::Write });
     }
 }
@@ -53,7 +57,9 @@ impl Waiting {
 /// The thread is cancelled in its wait.
 unsafe extern "C" fn cancelled(waiting: *mut c_void) {
     // SAFETY: `wait` pushed its own description, which lives on the cancelled stack.
-    unsafe { (*waiting.cast::<Waiting>()).ended(false) };
+    let waiting = unsafe { &*waiting.cast::<Waiting>() };
+    waiting.ended(false);
+    waiting.has_mutex();
 }
 
 /// Waits with `real`; `timed_out` is its result when nobody signalled in time.
@@ -64,7 +70,8 @@ fn wait(
     timed_out: c_int,
     real: impl FnOnce() -> c_int,
 ) -> c_int {
-    if !orders(pc) {
+    // Refused, it neither gives the mutex back nor takes it.
+    if !orders(pc) || words::refuses(mutex) {
         return real();
     }
     uses::<u64>(pc, condition);
@@ -79,6 +86,12 @@ fn wait(
     // SAFETY: as above.
     unsafe { _pthread_cleanup_pop(&raw mut buffer, 0) };
     waiting.ended(result != timed_out);
+    if result == EOWNERDEAD {
+        owner_died(pc);
+    }
+    if result != ENOTRECOVERABLE {
+        waiting.has_mutex();
+    }
     result
 }
 
@@ -111,6 +124,8 @@ fn signal(pc: usize, object: *mut c_void, kind: SyncKind, real: impl FnOnce() ->
 }
 
 const ETIMEDOUT: c_int = 110;
+/// The mutex's owner died and nobody made it consistent: the caller has not got it.
+const ENOTRECOVERABLE: c_int = 131;
 const THRD_TIMEDOUT: c_int = 4;
 /// No result of a wait without a time limit.
 const NEVER: c_int = -1;

@@ -15,7 +15,7 @@ use crate::gate::{self, Blocked};
 use crate::hot::{log, thread};
 
 /// The previous owner died with the lock held; the caller has it now.
-const EOWNERDEAD: c_int = 130;
+pub(super) const EOWNERDEAD: c_int = 130;
 const EBUSY: c_int = 16;
 
 type Lock = unsafe extern "C" fn(*mut c_void) -> c_int;
@@ -125,7 +125,7 @@ fn mutex_taken(pc: usize, mutex: *mut c_void, result: c_int) -> c_int {
 /// Records that what a mutex's dead owner did comes before.
 #[cold]
 #[inline(never)]
-fn owner_died(pc: usize) {
+pub(super) fn owner_died(pc: usize) {
     let object = threads::owner_death();
     log::event(pc, &Op::Wait { object, kind: SyncKind::Annotation, woken: true });
 }

@@ -21,6 +21,7 @@ mod child;
 mod clock;
 mod common;
 mod crowd;
+mod current;
 mod eye;
 mod fewest;
 mod fill;
@@ -60,6 +61,7 @@ use deadheat_core::event::{BlockKind, Fault, LockMode, Op, SyncKind};
 pub(crate) use across::on_odd_access;
 pub(crate) use atomic::{Operation, atomic, has_accessed, loaded, publishes_nothing, soon, teaches};
 pub(crate) use child::{in_child, lock_for_fork, unlock_after_fork};
+pub(crate) use current::{become_current, ignore, switch_to};
 pub(crate) use eye::Eye;
 pub(crate) use fill::{confined, is_confined};
 pub(crate) use history::Kept;
@@ -514,15 +516,6 @@ pub(crate) unsafe fn fork(parent: *mut Thread, child: *mut Thread) {
             (*child).eye.settle(child, (*child).id);
         }
     }
-}
-
-/// The calling thread is this one from now on: a fiber, or one that ignores other things than before.
-///
-/// # Safety
-/// `thread` is the calling thread's.
-pub(crate) unsafe fn become_current(thread: *mut Thread) {
-    // SAFETY: the caller's promise.
-    sys::machine::set_moment_word(unsafe { (*thread).eye.mine });
 }
 
 /// Nobody joins the thread with this number, which has ended or is about to.
