@@ -319,8 +319,28 @@ intercept! {
         old: *mut c_void, old_size: usize, size: usize, flags: c_int, new: *mut c_void,
     ) -> *mut c_void; pc {
         type Real = unsafe extern "C" fn(*mut c_void, usize, usize, c_int, *mut c_void) -> *mut c_void;
+        let real = real!("mremap", Real);
+        let (old_size, size) = (old_size.next_multiple_of(PAGE), size.next_multiple_of(PAGE));
+        if flags & !MREMAP_MAYMOVE == 0 && old_size != 0 {
+            if size < old_size {
+                unmapped(pc, old.wrapping_byte_add(size), old_size - size);
+            }
+            // What moves ends before it may be another's: whether it does is tried first, as the system does.
+            // SAFETY: passed on.
+            let result = unsafe { real(old, old_size, size, 0, new) };
+            if result == old && size > old_size {
+                mapped(pc, old.wrapping_byte_add(old_size), size - old_size);
+            }
+            // SAFETY: the C library's variable of this thread.
+            let moves = flags == MREMAP_MAYMOVE && unsafe { *c::__errno_location() } == ENOMEM;
+            if result != MAP_FAILED || !moves {
+                return result;
+            }
+        }
         unmapped(pc, old, old_size);
         // SAFETY: passed on.
-        mapped(pc, unsafe { real!("mremap", Real)(old, old_size, size, flags, new) }, size)
+        mapped(pc, unsafe { real(old, old_size, size, flags, new) }, size)
     }
 }
+
+const MREMAP_MAYMOVE: c_int = 1;

@@ -579,6 +579,8 @@ unsafe fn born(thread: *mut Thread, pc: usize, owner: (u32, bool), what: (u64, u
         let outer = (*thread).busy;
         (*thread).busy = outer.max(JUDGING);
         compiler_fence(Ordering::SeqCst);
+        // A load that was made before may not be told again.
+        (*thread).spin.key = 0;
         let fresh = kind != BlockKind::Heap;
         // While nothing is looked at, all that the cells know of is known to everybody who will look.
         if looking() {

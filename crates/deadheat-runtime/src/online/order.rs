@@ -350,13 +350,15 @@ impl Eye {
     #[inline(always)]
     pub(super) fn knows(&self, object: &Object) -> bool {
         let (slot, clock) = object.by;
-        object.written.is_empty() || slot != 0 && (slot == self.slot || self.clock.get(slot) >= clock)
+        let reached = || slot == self.slot || self.clock.get(slot) >= clock;
+        object.written.is_empty() || slot != 0 && reached() && slots::tells(slot, clock)
     }
 
     /// Whether a moment of any thread, as a word, is known; one of no slot is not.
     #[inline(always)]
     pub(super) fn knows_moment(&self, word: u64) -> bool {
-        word::slot(word) == self.slot || self.clock.ordered(word)
+        (word::slot(word) == self.slot || self.clock.ordered(word))
+            && slots::tells(word::slot(word), word::clock(word))
     }
 
     /// What an atomic access learns, before it is judged. The stripe is held.

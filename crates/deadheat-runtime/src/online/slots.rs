@@ -7,7 +7,7 @@
 
 use core::cell::UnsafeCell;
 use core::ptr::null_mut;
-use core::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 use super::clock::Clock;
 use super::history::History;
@@ -140,6 +140,8 @@ impl Inner {
         if inner.retired.len() >= MOST_RETIRED || inner.count == LAST_SLOT && !inner.retired.is_empty() {
             let (slot, last) = inner.retired.remove(0);
             inner.lost = true;
+            PASSED_ON[slot as usize].store(last, Ordering::Relaxed);
+            ANY_PASSED_ON.store(true, Ordering::Release);
             return (slot, last + 2);
         }
         if inner.count == LAST_SLOT {
@@ -164,6 +166,19 @@ pub(crate) fn give(slot: u32, last: u64) {
             inner.retired.push((slot, last));
         }
     });
+}
+
+/// By slot, up to which clock it was of a thread before, if the present one does not know what that knew.
+static PASSED_ON: [AtomicU64; LAST_SLOT as usize + 1] = [const { AtomicU64::new(0) }; LAST_SLOT as usize + 1];
+/// Whether there is such a slot.
+static ANY_PASSED_ON: AtomicBool = AtomicBool::new(false);
+
+/// Whether who knows a slot's clock knows all that was known when it was published. A thread that was given the slot of one
+/// that it knows nothing of counts that one's clocks as known, and so does who learns of it.
+#[inline(always)]
+pub(crate) fn tells(slot: u32, clock: u64) -> bool {
+    !ANY_PASSED_ON.load(Ordering::Acquire)
+        || clock > PASSED_ON[slot as usize % PASSED_ON.len()].load(Ordering::Relaxed)
 }
 
 /// Calls `then` if the one thread that runs knows all that others did, as its clock says. Nobody can come meanwhile.
