@@ -10,6 +10,7 @@ use super::announced;
 use crate::cold::threads;
 use crate::hot::thread::{self, Thread};
 use crate::hot::{access, log};
+use crate::intercept::handling;
 use crate::online;
 use crate::sys;
 
@@ -336,16 +337,14 @@ pub(crate) unsafe fn leave_below(stack: u64) {
     let Some(thread) = thread::current() else { return };
     // SAFETY: the calling thread's own state; frames below `top` are filled.
     unsafe {
-        let state = &mut *thread;
         crate::gate::jumps(thread);
-        let mut top = state.top;
-        let own = |address: u64| (state.stack.0..state.stack.1).contains(&address);
+        let (low, high) = (*thread).stack;
+        let own = |address: u64| (low..high).contains(&address);
         // A handler's frames may be on a stack of their own, above or below.
         let left = |frame: u64| if own(frame) == own(stack) { frame < stack } else { own(stack) };
-        if state.handler_stack != 0 && left(state.handler_stack) {
-            (state.signal, state.handler_stack) = (0, 0);
-            state.ignore_sync += core::mem::take(&mut state.handler_ignored);
-        }
+        handling::leave(thread, left);
+        let state = &mut *thread;
+        let mut top = state.top;
         while top > state.frames && left((*top.sub(1)).stack) {
             top = top.sub(1);
         }

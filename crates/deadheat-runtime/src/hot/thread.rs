@@ -90,10 +90,8 @@ pub(crate) struct Thread {
     pub(crate) locks: u32,
     /// The signal whose handler runs, if it came from outside; 0: none.
     pub(crate) signal: u32,
-    /// Where the stack was when the innermost handler began; 0: none.
-    pub(crate) handler_stack: u64,
-    /// The depth of ignored synchronisation in all that handlers have interrupted.
-    pub(crate) handler_ignored: u32,
+    /// The handlers that it is in.
+    pub(crate) handlers: crate::intercept::handling::Handlers,
     /// The record of the race that is shown to the program at present, or null.
     pub(crate) shown: *const u64,
     /// The kernel's number of the thread; 0 until it is asked for.

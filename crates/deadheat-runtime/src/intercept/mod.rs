@@ -69,6 +69,7 @@ mod file;
 mod fork;
 mod format;
 mod future;
+pub(crate) mod handling;
 mod heap;
 mod jump;
 mod libatomic;

@@ -1,15 +1,14 @@
 //! Signal handlers: ours runs in the place of the program's and calls that, so that what a handler must not do is seen.
 //!
 //! Invariant: what the program asks of its handlers and their flags is answered as if ours were not there, and ours is never taken for the program's,
-//! which would call itself. A handler of ours that is left by a jump, or by a thread's end, leaves nothing behind but that the rest of a handler around
-//! it is not looked at.
+//! which would call itself. A handler of ours that is left by a jump, or by a thread's end, leaves nothing behind but what [`handling`] says.
 
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 use deadheat_core::event::{Fault, Op, SyncKind};
 
-use super::deadly;
+use super::{deadly, handling};
 use crate::cold::byhand;
 use crate::cold::start::recording;
 use crate::hot::log;
@@ -115,13 +114,9 @@ pub(super) fn got(pc: usize, signal: c_int) {
     }
 }
 
-/// What a thread was about when a handler interrupted it. What the interrupted code has ignored of synchronisation is nothing
-/// to the handler; who jumps out of the handler comes back to it, too (`abi::annotate::leave_below`).
+/// What a thread was about when a handler interrupted it.
 struct Interrupted {
-    signal: u32,
-    handler_stack: u64,
-    handler_ignored: u32,
-    ignore_sync: u32,
+    before: handling::Interrupted,
     /// The next free frame, if there is one: the entry hook may have filled it already.
     frame: Option<Frame>,
 }
@@ -134,22 +129,15 @@ impl Interrupted {
     #[inline(always)]
     unsafe fn leave(thread: *mut Thread, signal: c_int) -> Interrupted {
         let here = 0u8;
-        // SAFETY: the caller's promise.
-        let state = unsafe { &mut *thread };
-        let interrupted = Interrupted {
-            signal: state.signal,
-            handler_stack: state.handler_stack,
-            handler_ignored: state.handler_ignored,
-            ignore_sync: state.ignore_sync,
-            // SAFETY: `top` is within the thread's frames.
-            frame: (state.top != state.frames_end).then(|| unsafe { state.top.read() }),
-        };
-        if !SYNCHRONOUS.contains(&signal) {
-            state.signal = signal as u32;
+        // SAFETY: the caller's promise; `top` is within the thread's frames.
+        unsafe {
+            let before = handling::begin(thread, &raw const here as u64);
+            if !SYNCHRONOUS.contains(&signal) {
+                (*thread).signal = signal as u32;
+            }
+            let has_room = (*thread).top != (*thread).frames_end;
+            Interrupted { before, frame: has_room.then(|| (*thread).top.read()) }
         }
-        state.handler_stack = &raw const here as u64;
-        state.handler_ignored += core::mem::take(&mut state.ignore_sync);
-        interrupted
     }
 
     /// The handler has returned.
@@ -157,13 +145,12 @@ impl Interrupted {
     /// # Safety
     /// As for [`Self::leave`].
     unsafe fn come_back(self, thread: *mut Thread) {
-        // SAFETY: the caller's promise.
-        let state = unsafe { &mut *thread };
-        (state.signal, state.handler_stack) = (self.signal, self.handler_stack);
-        (state.handler_ignored, state.ignore_sync) = (self.handler_ignored, self.ignore_sync);
-        if let Some(frame) = self.frame.filter(|_| state.top != state.frames_end) {
-            // SAFETY: `top` is within the thread's frames.
-            unsafe { state.top.write(frame) };
+        // SAFETY: the caller's promise; `top` is within the thread's frames.
+        unsafe {
+            handling::end(thread, self.before);
+            if let Some(frame) = self.frame.filter(|_| (*thread).top != (*thread).frames_end) {
+                (*thread).top.write(frame);
+            }
         }
     }
 }

@@ -36,6 +36,15 @@ pub(crate) fn abandon(owner: u32) {
     TURN.abandon(owner);
 }
 
+/// The thread does not go on with what it had a turn for; whether it had one.
+///
+/// # Safety
+/// `thread` is the calling thread's.
+pub(crate) unsafe fn forget_turn(thread: *mut Thread) -> bool {
+    // SAFETY: the caller's promise.
+    unsafe { core::mem::take(&mut (*thread).eye.beside.in_turn) }
+}
+
 /// What a thread keeps while nothing of its is judged. All zeros if nothing is.
 #[repr(C)]
 pub(super) struct Beside {

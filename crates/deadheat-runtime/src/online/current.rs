@@ -2,7 +2,8 @@
 
 use core::sync::atomic::{Ordering, compiler_fence};
 
-use super::ORDERING;
+use super::eye::Eye;
+use super::{ORDERING, has_given_up, ordering};
 use crate::hot::thread::{Thread, UNWATCHED};
 use crate::sys;
 
@@ -33,6 +34,21 @@ pub(crate) unsafe fn switch_to(thread: *mut Thread) {
         become_current(thread);
         compiler_fence(Ordering::SeqCst);
         (*thread).busy = outer;
+    }
+}
+
+/// The calling thread jumps out of a handler that interrupted the runtime, perhaps in a change of its clocks.
+///
+/// # Safety
+/// `thread` is the calling thread's, in no hook.
+pub(crate) unsafe fn begin_anew(thread: *mut Thread) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        (*thread).clean = core::ptr::null_mut();
+        if (*thread).eye.slot != 0 && !has_given_up() {
+            ordering(thread, Eye::end_moment);
+            become_current(thread);
+        }
     }
 }
 

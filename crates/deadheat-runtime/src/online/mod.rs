@@ -60,8 +60,9 @@ use deadheat_core::event::{BlockKind, Fault, LockMode, Op, SyncKind};
 
 pub(crate) use across::on_odd_access;
 pub(crate) use atomic::{Operation, atomic, has_accessed, loaded, publishes_nothing, soon, teaches};
+pub(crate) use beside::forget_turn;
 pub(crate) use child::{in_child, lock_for_fork, unlock_after_fork};
-pub(crate) use current::{become_current, ignore, switch_to};
+pub(crate) use current::{become_current, begin_anew, ignore, switch_to};
 pub(crate) use eye::Eye;
 pub(crate) use fill::{confined, is_confined};
 pub(crate) use history::Kept;
