@@ -56,8 +56,6 @@ impl<T: Copy> List<T> {
     #[cold]
     #[inline(never)]
     fn grow(&mut self, count: usize) {
-        // A handler that never returns may not leave the pool's lock taken.
-        let _quiet = crate::sys::Quiet::new();
         let bytes = pool::room(count * size_of::<T>());
         let items = pool::take(bytes).cast::<T>();
         if !self.items.is_null() {
