@@ -1,4 +1,4 @@
-// A mapping that grows where it is, or fails to, keeps its past.
+// A mapping that grows where it is, or fails to, keeps its past and is not touched by that.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sys/mman.h>
