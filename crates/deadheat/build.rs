@@ -69,6 +69,18 @@ const OWN: &str = "dh_own_";
 /// Those functions: left undefined they would reach the program's, that is, our interceptors.
 const MEMORY_FUNCTIONS: [&str; 6] = ["memcpy", "memmove", "memset", "memcmp", "bcmp", "strlen"];
 
+/// What is one section in the object: a linker is slow with thousands, and would leave out none of them.
+const SECTIONS: &str = "SECTIONS {
+  .text 0 : { *(.text .text.*) }
+  .rodata 0 : { *(.rodata .rodata.*) }
+  .data.rel.ro 0 : { *(.data.rel.ro .data.rel.ro.*) }
+  .data 0 : { *(.data .data.*) }
+  .bss 0 : { *(.bss .bss.*) }
+  .tdata 0 : { *(.tdata .tdata.*) }
+  .tbss 0 : { *(.tbss .tbss.*) }
+}
+";
+
 type Outcome<T> = Result<T, String>;
 
 fn main() {
@@ -149,9 +161,9 @@ fn exports(archive: &Path) -> Outcome<BTreeSet<String>> {
     Ok(names)
 }
 
-/// Links what the entry points need into one object.
+/// Links what the entry points need into one object of few sections.
 fn merge(out: &Path, archive: &Path, exports: &BTreeSet<String>) -> Outcome<PathBuf> {
-    let merged = out.join("rt-merged.o");
+    let (needed, merged) = (out.join("rt-needed.o"), out.join("rt-merged.o"));
     let mut arguments = String::from("-r --force-group-allocation --gc-sections\n");
     for name in exports {
         let _ = writeln!(arguments, "--undefined={name}");
@@ -164,11 +176,13 @@ fn merge(out: &Path, archive: &Path, exports: &BTreeSet<String>) -> Outcome<Path
     for name in exports.iter().filter_map(|name| name.strip_prefix(INTERCEPTOR)) {
         let _ = writeln!(arguments, "--defsym={ALIAS}{name}={INTERCEPTOR}{name}");
     }
-    let file = out.join("merge.args");
+    let (file, script) = (out.join("merge.args"), out.join("merge.ld"));
     write(&file, &arguments)?;
+    write(&script, SECTIONS)?;
     let mut at_file = std::ffi::OsString::from("@");
     at_file.push(&file);
-    run(Command::new("ld").arg(at_file).arg("-o").arg(&merged).arg(archive))?;
+    run(Command::new("ld").arg(at_file).arg("-o").arg(&needed).arg(archive))?;
+    run(Command::new("ld").args(["-r", "-T"]).arg(&script).arg("-o").arg(&merged).arg(&needed))?;
     Ok(merged)
 }
 

@@ -61,12 +61,16 @@ fn usable(folder: &Path) -> io::Result<()> {
 /// Sees to it that `path` holds `content`. A file of the right size is taken for right: the
 /// names under which this is called change with the content.
 pub(crate) fn ensure(path: &Path, content: &[u8], mode: u32) -> Result<(), Failure> {
-    let right = fs::metadata(path).is_ok_and(|found| found.is_file() && found.len() == content.len() as u64);
-    if right {
+    if is_there(path, content.len()) {
         return Ok(());
     }
     replace(path, content, mode)
         .map_err(|error| Failure::own(format!("cannot write {}: {error}", path.display())))
+}
+
+/// Whether `path` is a file of `length` bytes, which [`ensure`] takes for right.
+pub(crate) fn is_there(path: &Path, length: usize) -> bool {
+    fs::metadata(path).is_ok_and(|found| found.is_file() && found.len() == length as u64)
 }
 
 /// Writes the whole file beside its place and moves it there. The name beside it is nobody else's: not that of a process with the

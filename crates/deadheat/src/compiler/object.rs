@@ -32,21 +32,22 @@ impl Object {
         let teller = teller.as_os_str().as_bytes();
         let identity = cache::name_of([identity().as_bytes(), teller]);
         let folder = cache::folder()?.join(format!("runtime-{identity}"));
-        let [dynamic, dynamic_cxx, fixed] =
-            [DYNAMIC, DYNAMIC_CXX, STATIC].map(|object| naming(object, teller));
-        let object = Object { folder };
-        let files: [(&str, &[u8]); 6] = [
-            ("rt-dynamic.o", &dynamic),
-            ("rt-dynamic-c++.o", &dynamic_cxx),
-            ("rt-static.o", &fixed),
+        for (name, object) in
+            [("rt-dynamic.o", DYNAMIC), ("rt-dynamic-c++.o", DYNAMIC_CXX), ("rt-static.o", STATIC)]
+        {
+            let file = folder.join(name);
+            if !cache::is_there(&file, object.len()) {
+                cache::ensure(&file, &naming(object, teller), 0o600)?;
+            }
+        }
+        for (name, content) in [
             ("dynamic.list", DYNAMIC_LIST.as_bytes()),
             ("libtsan_preinit.o", EMPTY_OBJECT),
             ("libtsan.a", EMPTY_ARCHIVE),
-        ];
-        for (name, content) in files {
-            cache::ensure(&object.folder.join(name), content, 0o600)?;
+        ] {
+            cache::ensure(&folder.join(name), content, 0o600)?;
         }
-        Ok(object)
+        Ok(Object { folder })
     }
 
     /// The folder that has them all, and with them an empty `libtsan` for gcc's driver to find.
@@ -95,7 +96,7 @@ fn for_linker(lists: &[&str]) -> String {
 /// stays out: the program then says that it does not know it.
 fn naming(object: &[u8], teller: &[u8]) -> Vec<u8> {
     let mut object = object.to_vec();
-    let mark = object.windows(PATH_MARK.len()).position(|bytes| bytes == PATH_MARK);
+    let mark = memchr::memmem::find(&object, &PATH_MARK);
     if let Some(at) = mark.filter(|_| teller.len() < PATH_ROOM) {
         let begin = at + PATH_MARK.len();
         object[begin..begin + teller.len()].copy_from_slice(teller);
