@@ -69,9 +69,10 @@ const OWN: &str = "dh_own_";
 /// Those functions: left undefined they would reach the program's, that is, our interceptors.
 const MEMORY_FUNCTIONS: [&str; 6] = ["memcpy", "memmove", "memset", "memcmp", "bcmp", "strlen"];
 
-/// What is one section in the object: a linker is slow with thousands, and would leave out none of them.
+/// What is one section in the object: a linker is slow with thousands, and would leave out none of them. Left apart are the unwinder's personality routines,
+/// `.text.0.NAME`.
 const SECTIONS: &str = "SECTIONS {
-  .text 0 : { *(.text .text.*) }
+  .text 0 : { *(.text .text.[!0]*) }
   .rodata 0 : { *(.rodata .rodata.*) }
   .data.rel.ro 0 : { *(.data.rel.ro .data.rel.ro.*) }
   .data 0 : { *(.data .data.*) }

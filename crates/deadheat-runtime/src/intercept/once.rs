@@ -46,6 +46,7 @@ const LEAVES: c_int = 2;
 const GOES_ON: c_int = 8;
 
 /// The personality routine of our own one: it was left by an exception, or by the end of its thread. Whoever runs it next does so after that.
+#[unsafe(link_section = ".text.0.left")]
 unsafe extern "C" fn left(_: c_int, actions: c_int, _: u64, _: *mut c_void, context: *mut c_void) -> c_int {
     if actions & LEAVES != 0
         // SAFETY: the unwinder's.
@@ -58,6 +59,7 @@ unsafe extern "C" fn left(_: c_int, actions: c_int, _: u64, _: *mut c_void, cont
 }
 
 /// That of who called it: what was entered since is left.
+#[unsafe(link_section = ".text.0.left_all")]
 unsafe extern "C" fn left_all(
     _: c_int,
     actions: c_int,
@@ -138,6 +140,7 @@ unsafe extern "C" fn ran_in_libcxx(flag: usize) {
 }
 
 /// As [`left`]: who runs it next does so behind a mutex.
+#[unsafe(link_section = ".text.0.left_libcxx")]
 unsafe extern "C" fn left_libcxx(_: c_int, _: c_int, _: u64, _: *mut c_void, _: *mut c_void) -> c_int {
     GOES_ON
 }

@@ -69,7 +69,8 @@ pub(crate) struct Or {
 
 /// Exports `$name`, a function of an object and a routine that calls the routine: `$before(object, routine, pc, stack)` gives the real function and the
 /// routine to pass to it, `$after(object, pc, result, passed)` is called when it has returned and gives the result, and `$left`, an unwinder's personality
-/// routine, when it is left otherwise; [`kept_at`] tells that the caller's stack pointer. `stack` is just below that.
+/// routine, when it is left otherwise; [`kept_at`] tells that the caller's stack pointer. `stack` is just below that. The routine has a section of its own,
+/// `.text.0.NAME`: GNU ld takes two local ones of the same section for one.
 macro_rules! shim_caller {
     ($name:ident, $before:path, $after:path, $left:path) => {
         #[cfg(deadheat_object)]
@@ -120,7 +121,7 @@ macro_rules! shim_caller {
 pub(crate) struct Two(pub(crate) usize, pub(crate) usize);
 
 /// A routine of up to one argument to be called in another's place, as `$name`: `$begin()` gives that and its object, `$end(object)` is called when it has returned, and `$left`, an
-/// unwinder's personality routine, when it is left otherwise; [`kept_at`] tells that the object.
+/// unwinder's personality routine in a section of its own, when it is left otherwise; [`kept_at`] tells that the object.
 macro_rules! shim_routine {
     ($name:ident, $begin:path, $end:path, $left:path) => {
         #[unsafe(naked)]
