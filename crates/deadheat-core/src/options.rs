@@ -1,6 +1,10 @@
 //! Options of a program that is started by hand, in ThreadSanitizer's syntax: `name=value`, separated by blanks, commas
 //! or colons; a value may be quoted.
 
+mod help;
+
+pub use help::HELP;
+
 /// The environment variables that hold options; what a later one says counts.
 pub const VARIABLES: [&str; 2] = ["TSAN_OPTIONS", "DEADHEAT_OPTIONS"];
 /// The environment variable that names the command line which tells the races.
@@ -18,16 +22,21 @@ pub const PATH_MARK: [u8; 40] = *b"deadheat: where the command line lies: \0";
 pub const PATH_ROOM: usize = 4096;
 
 /// Options that mean something here.
-pub const HEEDED: [&str; 18] = [
+pub const HEEDED: [&str; 24] = [
     "abort_on_error",
     "atexit_sleep_ms",
     "color",
     "die_without_memory",
     "exitcode",
+    "force_seq_cst_atomics",
     "format",
     "halt_on_error",
+    "help",
     "history_size",
     "ignore_noninstrumented_modules",
+    "include",
+    "include_if_exists",
+    "io_sync",
     "log_exe_name",
     "log_path",
     "log_suffix",
@@ -36,6 +45,7 @@ pub const HEEDED: [&str; 18] = [
     "report_bugs",
     "start_together",
     "strict_memcmp",
+    "strip_path_prefix",
     "suppressions",
 ];
 
@@ -49,10 +59,12 @@ pub const FINDINGS: [(&str, &[&str]); 5] = [
 ];
 
 /// Options that say yes or no, beside those of [`FINDINGS`].
-const YES_OR_NO: [&str; 9] = [
+const YES_OR_NO: [&str; 11] = [
     "abort_on_error",
     "die_without_memory",
+    "force_seq_cst_atomics",
     "halt_on_error",
+    "help",
     "ignore_noninstrumented_modules",
     "log_exe_name",
     "report_atomic_races",
@@ -66,27 +78,32 @@ const ACCEPTED: &str = " allocator_may_return_null allocator_release_to_os_inter
     allow_user_segv_handler can_use_proc_maps_statm check_printf clear_shadow_mmap_threshold \
     compress_stack_depot cov_8bit_counters_out cov_pcs_out coverage coverage_dir decorate_proc_maps \
     dedup_token_length demangle detect_deadlocks detect_invalid_join detect_leaks detect_write_exec die_after_fork \
-    disable_coredump dump_instruction_bytes dump_registers enable_annotations enable_symbolizer_markup \
+    disable_coredump dump_instruction_bytes dump_registers enable_adaptive_delay enable_annotations enable_symbolizer_markup \
     external_symbolizer_path fast_unwind_on_check fast_unwind_on_fatal fast_unwind_on_malloc flush_memory_ms \
-    flush_symbolizer_ms force_background_thread force_seq_cst_atomics full_address_space handle_abort handle_ioctl \
-    handle_segv handle_sigbus handle_sigfpe handle_sigill handle_sigtrap hard_rss_limit_mb heap_profile help \
-    html_cov_report ignore_interceptors_accesses include \
-    include_if_exists intercept_intrin intercept_memcmp intercept_memmem intercept_send intercept_stat \
+    flush_symbolizer_ms force_background_thread full_address_space handle_abort handle_ioctl \
+    handle_segv handle_sigbus handle_sigfpe handle_sigill handle_sigtrap hard_rss_limit_mb heap_profile \
+    html_cov_report ignore_interceptors_accesses \
+    intercept_intrin intercept_memcmp intercept_memmem intercept_send intercept_stat \
     intercept_strchr intercept_strcmp intercept_strlen intercept_strndup intercept_strpbrk intercept_strspn \
-    intercept_strstr intercept_strtok intercept_tls_get_addr io_sync leak_check_at_exit legacy_pthread_cond \
+    intercept_strstr intercept_strtok intercept_tls_get_addr leak_check_at_exit legacy_pthread_cond \
     log_to_syslog malloc_context_size max_allocation_size_mb mmap_limit_mb \
     no_huge_pages_for_shadow print_cmdline print_full_thread_history print_module_map print_summary \
     print_suppressions profile_memory report_destroy_locked report_mutex_bugs \
     report_signal_unsafe report_thread_leaks running_on_valgrind sancov_path second_deadlock_stack \
     shared_ptr_interceptor soft_rss_limit_mb stack_trace_format stop_on_start strict_string_checks \
-    strip_env strip_path_prefix suppress_equal_pcs suppress_equal_stacks symbolize symbolize_inline_frames \
+    strip_env suppress_equal_pcs suppress_equal_stacks symbolize symbolize_inline_frames \
     symbolize_vs_style test_only_emulate_no_memorymap test_only_replace_dlopen_main_program use_madv_dontdump \
     use_sigaltstack verbosity verify_interceptors ";
+
+/// The same of all that begin so.
+const ACCEPTED_PREFIX: &[u8] = b"adaptive_delay_";
 
 /// Whether there is an option of this name.
 #[must_use]
 pub fn is_known(name: &[u8]) -> bool {
-    let accepted = || ACCEPTED.split(' ').any(|accepted| accepted.as_bytes() == name);
+    let accepted = || {
+        name.starts_with(ACCEPTED_PREFIX) || ACCEPTED.split(' ').any(|accepted| accepted.as_bytes() == name)
+    };
     !name.is_empty() && (HEEDED.iter().any(|heeded| heeded.as_bytes() == name) || accepted())
 }
 
@@ -167,6 +184,7 @@ pub fn fault(name: &[u8], value: &[u8]) -> Option<&'static str> {
         b"exitcode" if code(value).is_none() => Some("not a number from 0 to 255 for"),
         b"history_size" if history_size(value).is_none() => Some("not a number from 0 to 7 for"),
         b"memory_limit_mb" if megabytes(value).is_none() => Some("not a number of megabytes for"),
+        b"io_sync" if descriptors(value).is_none() => Some("neither 0, 1 nor 2 for"),
         b"atexit_sleep_ms" | b"start_together" if milliseconds(value).is_none() => {
             Some("not a number of milliseconds for")
         }
@@ -232,6 +250,87 @@ pub fn compares_all(texts: &[&[u8]]) -> bool {
     value(texts, "strict_memcmp").and_then(yes).unwrap_or(true)
 }
 
+/// Whether all atomic operations count as sequentially consistent, whatever they ask for.
+#[must_use]
+pub fn forces_seq_cst(texts: &[&[u8]]) -> bool {
+    value(texts, "force_seq_cst_atomics").and_then(yes).unwrap_or(false)
+}
+
+/// What goes through descriptors orders.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u32)]
+pub enum Descriptors {
+    /// Nothing.
+    Nothing,
+    /// Who takes something out behind who put something into the same.
+    Each,
+    /// Who takes anything out of any behind who put anything into any.
+    All,
+}
+
+/// What the texts say of descriptors.
+#[must_use]
+pub fn io_sync(texts: &[&[u8]]) -> Descriptors {
+    value(texts, "io_sync").and_then(descriptors).unwrap_or(Descriptors::Each)
+}
+
+fn descriptors(value: &[u8]) -> Option<Descriptors> {
+    match value {
+        b"0" => Some(Descriptors::Nothing),
+        b"1" => Some(Descriptors::Each),
+        b"2" => Some(Descriptors::All),
+        _ => None,
+    }
+}
+
+/// Options that name a file with more options, and whether it must be there.
+const INCLUDES: [(&[u8], bool); 2] = [(b"include", true), (b"include_if_exists", false)];
+/// A file that is named in a file, and so on, so often.
+const DEEPEST: u32 = 8;
+
+/// Whether a text names files with more options.
+#[must_use]
+pub fn includes(text: &[u8]) -> bool {
+    words(text).any(|(name, _)| INCLUDES.iter().any(|(include, _)| *include == name))
+}
+
+/// The options of a text, piece by piece, and in place of a file that it names those that are in there. `read` is given the name, and whether the file must be
+/// there; it gives what the file says.
+pub fn flatten<'a>(
+    text: &'a [u8],
+    read: &mut dyn FnMut(&'a [u8], bool) -> Option<&'a [u8]>,
+    put: &mut dyn FnMut(&[u8]),
+) {
+    flatten_to(DEEPEST, text, read, put);
+}
+
+fn flatten_to<'a>(
+    deepest: u32,
+    text: &'a [u8],
+    read: &mut dyn FnMut(&'a [u8], bool) -> Option<&'a [u8]>,
+    put: &mut dyn FnMut(&[u8]),
+) {
+    for (name, value) in words(text) {
+        if let Some((_, must)) = INCLUDES.iter().find(|(include, _)| *include == name) {
+            if deepest > 0
+                && let Some(more) = read(value, *must)
+            {
+                flatten_to(deepest - 1, more, read, put);
+            }
+            continue;
+        }
+        // A value has one sort of quote at the most, unless nothing separates what is in it.
+        let quote: &[u8] = match value {
+            [b'"', ..] => b"'",
+            [b'\'', ..] => b"\"",
+            _ if !value.iter().any(|&byte| separates(byte)) => b"",
+            _ if value.contains(&b'"') => b"'",
+            _ => b"\"",
+        };
+        [name, b"=", quote, value, quote, b":"].into_iter().for_each(&mut *put);
+    }
+}
+
 /// So many milliseconds in nanoseconds.
 fn milliseconds(value: &[u8]) -> Option<u64> {
     core::str::from_utf8(value).ok()?.parse::<u32>().ok().map(|count| u64::from(count) * 1_000_000)
@@ -263,6 +362,10 @@ pub fn exit_code(texts: &[&[u8]]) -> u8 {
 
 #[cfg(test)]
 mod tests {
+    extern crate std;
+
+    use std::vec::Vec;
+
     use super::*;
 
     #[track_caller]
@@ -315,11 +418,57 @@ mod tests {
             ("second_deadlock_stack", "1", "2", "neither 0 nor 1 for"),
             ("strict_memcmp", "0", "off", "neither 0 nor 1 for"),
             ("color", "always", "1", "neither auto, always nor never for"),
+            ("io_sync", "2", "3", "neither 0, 1 nor 2 for"),
+            ("force_seq_cst_atomics", "1", "all", "neither 0 nor 1 for"),
         ] {
             assert_eq!(fault(name.as_bytes(), good.as_bytes()), None, "{name}");
             assert_eq!(fault(name.as_bytes(), bad.as_bytes()), Some(words), "{name}");
         }
         assert_eq!(fault(b"histroy_size", b"1"), Some("there is no option"));
+    }
+
+    #[test]
+    fn the_help_tells_what_is_heeded() {
+        let handled = ["abort", "segv", "sigbus", "sigfpe", "sigill", "sigtrap"]
+            .map(|signal| std::format!("handle_{signal}"));
+        let findings = FINDINGS.iter().map(|(name, _)| *name).chain(["second_deadlock_stack"]);
+        let mut heeded: Vec<&str> =
+            HEEDED.into_iter().chain(findings).chain(handled.iter().map(|name| &**name)).collect();
+        heeded.sort_unstable();
+        assert!(HELP.iter().map(|(name, ..)| *name).eq(heeded));
+        for (name, usual, _) in HELP.iter().filter(|(_, usual, _)| !usual.is_empty()) {
+            assert_eq!(fault(name.as_bytes(), usual.as_bytes()), None, "{name}");
+        }
+    }
+
+    #[track_caller]
+    fn check_flat(text: &str, files: &[(&str, &str)], expected: &[(&str, &str)]) {
+        let mut read = |name: &[u8], _| {
+            files.iter().find(|(file, _)| file.as_bytes() == name).map(|(_, text)| text.as_bytes())
+        };
+        let mut flat = Vec::new();
+        flatten(text.as_bytes(), &mut read, &mut |piece| flat.extend_from_slice(piece));
+        check(str::from_utf8(&flat).expect("text"), expected);
+    }
+
+    #[test]
+    fn a_file_of_options_stands_in_the_place_of_its_name() {
+        let files = [("f", "b=2 c='x y'\nd=\"it's\""), ("deep", "include=f:e=5"), ("open", "a='1 b=2")];
+        let inside = [("a", "1"), ("b", "2"), ("c", "x y"), ("d", "it's"), ("b", "3")];
+        check_flat("a=1 include=f b=3", &files, &inside);
+        check_flat("a=1:include_if_exists=f b=3", &files, &inside);
+        check_flat("include=deep", &files, &[("b", "2"), ("c", "x y"), ("d", "it's"), ("e", "5")]);
+        check_flat("include=none a=it's", &files, &[("a", "it's")]);
+        check_flat("include=open c=3", &files, &[("a", "1 b=2"), ("c", "3")]);
+        check_flat("alone a=''", &files, &[("alone", ""), ("a", "")]);
+        assert!(
+            includes(b"a=1 include=f") && includes(b"include_if_exists=f") && !includes(b"a='include=f'")
+        );
+    }
+
+    #[test]
+    fn a_file_that_names_itself_comes_to_an_end() {
+        check_flat("include=f", &[("f", "a=1 include=f")], &[("a", "1"); DEEPEST as usize]);
     }
 
     #[test]

@@ -19,21 +19,25 @@ use crate::model::Report;
 /// # Errors
 /// None: what is a report's is JSON.
 pub(crate) fn shown(reports: &[Report]) -> io::Result<Vec<Report>> {
-    let of = |report: &Report| {
-        Ok(Report {
-            run: part(&report.run)?,
-            races: report.races.iter().map(part).collect::<io::Result<_>>()?,
-            findings: report.findings.iter().map(part).collect::<io::Result<_>>()?,
-            summary: part(&report.summary)?,
-        })
-    };
-    reports.iter().map(of).collect()
+    changed(reports, &mut escape_all)
 }
 
-/// A part of a report by way of its JSON form, so that no text is left out.
-fn part<T: Serialize + DeserializeOwned>(part: &T) -> io::Result<T> {
+/// The reports changed by way of their JSON form, so that no text is left out.
+pub(crate) fn changed(reports: &[Report], change: &mut dyn FnMut(&mut Value)) -> io::Result<Vec<Report>> {
+    let mut of = |report: &Report| {
+        Ok(Report {
+            run: part(&report.run, change)?,
+            races: report.races.iter().map(|race| part(race, change)).collect::<io::Result<_>>()?,
+            findings: report.findings.iter().map(|found| part(found, change)).collect::<io::Result<_>>()?,
+            summary: part(&report.summary, change)?,
+        })
+    };
+    reports.iter().map(&mut of).collect()
+}
+
+fn part<T: Serialize + DeserializeOwned>(part: &T, change: &mut dyn FnMut(&mut Value)) -> io::Result<T> {
     let mut value = serde_json::to_value(part)?;
-    escape_all(&mut value);
+    change(&mut value);
     Ok(serde_json::from_value(value)?)
 }
 

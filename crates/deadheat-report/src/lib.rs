@@ -25,6 +25,7 @@ pub mod sarif;
 pub mod seen;
 mod side;
 pub mod source;
+pub mod strip;
 pub mod suppress;
 pub mod text;
 pub mod tsan;

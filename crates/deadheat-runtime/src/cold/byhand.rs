@@ -17,7 +17,7 @@ use super::lock::Lock;
 use super::options::{self as options_given, TEXTS, text_of};
 use super::{block, exit, rescue, start, together};
 use crate::abi::common::before_death;
-use crate::intercept::{deadly, memory};
+use crate::intercept::deadly;
 use crate::{online, sys};
 
 /// Whether the program was started by hand.
@@ -69,7 +69,7 @@ pub(crate) unsafe fn begin(environment: *const *const c_char) -> bool {
         online::limit_memory(&texts);
         together::begin(&texts);
         exit::begin(&texts);
-        memory::begin(&texts);
+        options_given::heed(&texts);
         let flag = |name| options::value(&texts, name).and_then(options::yes);
         if flag("report_bugs") == Some(false) {
             return false;

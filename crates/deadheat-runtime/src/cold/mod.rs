@@ -6,6 +6,7 @@ pub(crate) mod byhand;
 pub(crate) mod callers;
 pub(crate) mod exit;
 pub(crate) mod fork;
+mod help;
 pub(crate) mod lock;
 pub(crate) mod modules;
 mod names;

@@ -8,7 +8,7 @@ use deadheat_core::wire::{self, Mode, Wire, header};
 use super::{block, byhand, exit, fork, modules, options, threads, together};
 use crate::gate;
 use crate::hot::thread::{self, Thread};
-use crate::intercept::{memory, uring};
+use crate::intercept::uring;
 use crate::online;
 use crate::sys;
 
@@ -75,7 +75,7 @@ pub(crate) unsafe extern "C" fn start(
                 gate::let_none_pass();
                 // SAFETY: the arguments are `count` texts; no other thread runs, and the environment is the program's.
                 unsafe {
-                    memory::begin(&options::quietly(environment));
+                    options::heed(&options::quietly(environment));
                     record(trace, gate, count, arguments)
                 }
             }
@@ -87,13 +87,13 @@ pub(crate) unsafe extern "C" fn start(
                     online::limit_memory(&texts);
                     together::begin(&texts);
                     exit::begin(&texts);
-                    memory::begin(&texts);
+                    options::heed(&texts);
                     detect(record(trace, false, count, arguments), mode == Mode::RecordAndDetect)
                 }
             }
             Ok(Wire { mode: Mode::Provoke, trace, .. }) => {
                 // SAFETY: no other thread runs, and the environment is the program's.
-                memory::begin(&unsafe { options::quietly(environment) });
+                options::heed(&unsafe { options::quietly(environment) });
                 provoke(trace)
             }
             Ok(Wire { mode: Mode::Off, .. }) => OFF,

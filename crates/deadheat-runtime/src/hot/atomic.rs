@@ -14,6 +14,7 @@ use deadheat_core::access::{MemoryOrder, Mode};
 use deadheat_core::codec::Key;
 use deadheat_core::event::Op;
 use deadheat_core::kind::Kind;
+use deadheat_core::options;
 
 use super::log;
 use super::stripe::{Held, Stripe};
@@ -458,8 +459,24 @@ impl Atom for u128 {
     }
 }
 
+/// What makes any order the strongest, if the options say so; else 0.
+static STRONGEST: AtomicU32 = AtomicU32::new(0);
+
+/// Heeds what the options say of atomic operations. Called once, before any other thread runs.
+pub(crate) fn begin(texts: &[&[u8]]) {
+    const SEQ_CST: u32 = 5;
+    STRONGEST.store(if options::forces_seq_cst(texts) { SEQ_CST } else { 0 }, Ordering::Relaxed);
+}
+
+/// The order that an operation is taken to ask for.
+#[inline(always)]
+fn asked(order: u32) -> u32 {
+    order | STRONGEST.load(Ordering::Relaxed)
+}
+
 /// `load(at, order)`.
 pub(crate) unsafe extern "C" fn on_load<T: Atom>(at: *mut T, order: u32, pc: usize) -> T {
+    let order = asked(order);
     perform(pc, at as usize, T::LOG2, Meant::to(Mode::Read, order), || Outcome {
         // SAFETY: the program's own atomic operation.
         result: unsafe { T::load(at) },
@@ -470,6 +487,7 @@ pub(crate) unsafe extern "C" fn on_load<T: Atom>(at: *mut T, order: u32, pc: usi
 
 /// `store(at, value, order)`.
 pub(crate) unsafe extern "C" fn on_store<T: Atom>(at: *mut T, value: T, order: u32, pc: usize) {
+    let order = asked(order);
     perform(pc, at as usize, T::LOG2, Meant::to(Mode::Write, order), || {
         let order = MemoryOrder::from_abi(order);
         // SAFETY: the program's own atomic operation.
@@ -486,6 +504,7 @@ pub(crate) unsafe extern "C" fn on_store<T: Atom>(at: *mut T, value: T, order: u
 
 /// `exchange(at, value, order)`.
 pub(crate) unsafe extern "C" fn on_exchange<T: Atom>(at: *mut T, value: T, order: u32, pc: usize) -> T {
+    let order = asked(order);
     perform(pc, at as usize, T::LOG2, Meant::to(Mode::ReadWrite, order), || Outcome {
         // SAFETY: the program's own atomic operation.
         result: unsafe { T::swap(at, value) },
@@ -540,6 +559,7 @@ pub(crate) unsafe extern "C" fn on_fetch<T: Atom, C: Change<T>>(
     order: u32,
     pc: usize,
 ) -> T {
+    let order = asked(order);
     perform(pc, at as usize, T::LOG2, Meant::to(Mode::ReadWrite, order), || Outcome {
         // SAFETY: the program's own atomic operation.
         result: unsafe { C::fetch(at, operand) },
@@ -565,6 +585,7 @@ pub(crate) unsafe extern "C" fn on_exchange_value<T: Atom>(
     failure: u32,
     pc: usize,
 ) -> T {
+    let (order, failure) = (asked(order), asked(failure));
     let meant = Meant { mode: Mode::ReadWrite, order, expects: Some(expected.wide()) };
     let result = perform(pc, at as usize, T::LOG2, meant, || {
         // SAFETY: the program's own atomic operation.
@@ -583,6 +604,7 @@ pub(crate) unsafe extern "C" fn on_exchange_flag<T: Atom>(
     failure: u32,
     pc: usize,
 ) -> bool {
+    let (order, failure) = (asked(order), asked(failure));
     // SAFETY: `expected` is the program's own variable.
     let expects = Some(unsafe { expected.read_unaligned() }.wide());
     let meant = Meant { mode: Mode::ReadWrite, order, expects };
@@ -626,7 +648,7 @@ pub(crate) unsafe extern "C" fn on_exchange_flag_16(
 /// `atomic_thread_fence(order)`.
 pub(crate) unsafe extern "C" fn on_fence(order: u32, pc: usize) {
     fence(Ordering::SeqCst);
-    let order = MemoryOrder::from_abi(order);
+    let order = MemoryOrder::from_abi(asked(order));
     if order != MemoryOrder::Relaxed {
         log::event(pc, &Op::Fence(order));
     }

@@ -22,6 +22,7 @@ use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 use deadheat_core::access::{Access, Mode, Via};
 use deadheat_core::event::{BlockKind, Op, SyncKind};
+use deadheat_core::options::{self, Descriptors};
 use deadheat_core::wire::descriptor::{CELL, SPAN};
 
 use super::{sent, told};
@@ -57,14 +58,26 @@ pub(super) const fn object(class: u64, number: u64) -> u64 {
 /// The object of all sockets whose peer cannot be told.
 const SOCKETS: u64 = object(SOCKET, 0);
 
+/// What descriptors order ([`Descriptors`]).
+static ORDERS: AtomicU32 = AtomicU32::new(Descriptors::Each as u32);
+
+/// Heeds what the options say of descriptors. Called once, before any other thread runs.
+pub(crate) fn begin(texts: &[&[u8]]) {
+    ORDERS.store(options::io_sync(texts) as u32, Ordering::Relaxed);
+}
+
 /// The object that orders what passes through `file`.
 fn object_of(file: c_int, way: Way) -> Option<u64> {
     const KIND: u32 = 0o170_000;
     const FIFO: u32 = 0o010_000;
     const SOCK: u32 = 0o140_000;
     const NO_KIND: u32 = 0;
-    if online::is_confined() {
-        // What it is cannot be asked any more, so all are one.
+    let orders = ORDERS.load(Ordering::Relaxed);
+    if orders == Descriptors::Nothing as u32 {
+        return None;
+    }
+    if orders == Descriptors::All as u32 || online::is_confined() {
+        // Or what it is cannot be asked any more, so all are one.
         return Some(SOCKETS);
     }
     let status = sys::status(file).ok()?;

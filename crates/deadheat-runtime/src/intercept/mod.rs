@@ -60,7 +60,7 @@ mod condition;
 mod confine;
 mod container;
 pub(crate) mod deadly;
-mod descriptor;
+pub(crate) mod descriptor;
 mod directive;
 mod environment;
 mod exception;

@@ -396,7 +396,7 @@ pub(crate) fn resident_size() -> Option<usize> {
 }
 
 /// Reads the beginning of a file; gives how much that is.
-fn read_small(path: &core::ffi::CStr, text: &mut [u8]) -> Option<usize> {
+pub(crate) fn read_small(path: &core::ffi::CStr, text: &mut [u8]) -> Option<usize> {
     const AT_FDCWD: usize = -100isize as usize;
     const READ_ONLY: usize = 0o2000000;
     let arguments = [AT_FDCWD, path.as_ptr() as usize, READ_ONLY, 0, 0, 0];

@@ -73,7 +73,9 @@ fn tell(args: &Args, texts: &[&[u8]], common: &Common) -> Result<Exit, Failure> 
     let suppressions = path("suppressions").and_then(|path| readable(path, args.process));
     let own = args.suppressions.to_string_lossy().into_owned();
     let adds = log.as_ref().is_some_and(|path| is_of(path, args.process));
-    let telling = Telling::by_hand(Output::by_hand(format, stream, log, adds), suppressions, own);
+    let prefix = String::from_utf8_lossy(value("strip_path_prefix").unwrap_or_default());
+    let output = Output::by_hand(format, stream, log, adds).strip(&prefix);
+    let telling = Telling::by_hand(output, suppressions, own);
     let unwanted = options::FINDINGS
         .iter()
         .filter(|row| flag(row.0) == Some(false))

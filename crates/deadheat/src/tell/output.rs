@@ -11,6 +11,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser};
 use deadheat_report::format::{FORMATS, Format, Style, named};
 use deadheat_report::model::{Report, Run};
 use deadheat_report::source::{Files, Sources};
+use deadheat_report::strip::{Names, strip};
 
 use crate::args::Common;
 use crate::exit::{Context, Exit, Failure};
@@ -31,6 +32,9 @@ pub(crate) struct Output {
     /// Whether what is in the file stays
     #[arg(skip)]
     adds: bool,
+    /// What the files' paths are told without, up to where it ends in them
+    #[arg(skip)]
+    strip: String,
 }
 
 /// A standard stream.
@@ -48,17 +52,22 @@ pub(crate) fn formats() -> PossibleValuesParser {
 impl Output {
     /// That form, to the standard streams.
     pub(crate) fn of(format: &str) -> Output {
-        Output { format: format.to_owned(), output: None, stream: None, adds: false }
+        Output { format: format.to_owned(), output: None, stream: None, adds: false, strip: String::new() }
     }
 
     /// That form, to a file.
     pub(crate) fn to(format: &str, path: &str) -> Output {
-        Output { format: format.to_owned(), output: Some(path.into()), stream: None, adds: false }
+        Output { output: Some(path.into()), ..Output::of(format) }
     }
 
     /// That form, to that file (behind what is there, if it is to be added), else to that stream.
     pub(crate) fn by_hand(format: &str, stream: Stream, output: Option<PathBuf>, adds: bool) -> Output {
-        Output { format: format.to_owned(), output, stream: Some(stream), adds }
+        Output { output, stream: Some(stream), adds, ..Output::of(format) }
+    }
+
+    /// The same, with the files' paths told from where `prefix` ends in them.
+    pub(crate) fn strip(self, prefix: &str) -> Output {
+        Output { strip: prefix.to_owned(), ..self }
     }
 
     /// Whether people read it on standard error.
@@ -107,33 +116,47 @@ pub(crate) fn write(reports: &[Report], output: &Output, common: &Common) -> Exi
         return Exit::SUCCESS;
     }
     let format = output.form();
+    // Nothing fails there.
+    let stripped = (!output.strip.is_empty()).then(|| strip(reports, &output.strip).ok()).flatten();
+    let told = match &stripped {
+        Some((reports, names)) => Told { reports, names: Some(names) },
+        None => Told { reports, names: None },
+    };
     let (place, written) = match &output.output {
         None if output.is_read() => {
-            on_standard_error(reports, format, common);
+            on_standard_error(told, format, common);
             return Exit::SUCCESS;
         }
         None => {
             let written = if format.for_people {
-                write_all(reports, format, true, common, &mut anstream::stdout())
+                write_all(told, format, true, common, &mut anstream::stdout())
             } else {
-                write_all(reports, format, false, common, &mut BufWriter::new(io::stdout()))
+                write_all(told, format, false, common, &mut BufWriter::new(io::stdout()))
             };
             ("standard output".to_owned(), say::heard(written))
         }
         Some(path) => {
-            let write = |out: &mut dyn Write| write_all(reports, format, false, common, out);
+            let write = |out: &mut dyn Write| write_all(told, format, false, common, out);
             (path.display().to_string(), to_file(path, output.adds, write))
         }
     };
     let Err(fault) = written else { return Exit::SUCCESS };
     say!("deadheat: warning: cannot write {place}: {fault}; this is standard error");
-    on_standard_error(reports, if output.stream.is_some() { format } else { &FORMATS[0] }, common);
+    on_standard_error(told, if output.stream.is_some() { format } else { &FORMATS[0] }, common);
     Exit::Own
 }
 
+/// What is to be told.
+#[derive(Clone, Copy)]
+struct Told<'a> {
+    reports: &'a [Report],
+    /// What the files are called, where the reports call them otherwise.
+    names: Option<&'a Names>,
+}
+
 /// Nobody is left to tell of a failure there, and the code says what there is.
-fn on_standard_error(reports: &[Report], format: &Format, common: &Common) {
-    let _ = write_all(reports, format, format.for_people, common, &mut anstream::stderr());
+fn on_standard_error(told: Told, format: &Format, common: &Common) {
+    let _ = write_all(told, format, format.for_people, common, &mut anstream::stderr());
 }
 
 fn to_file(path: &Path, adds: bool, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
@@ -154,13 +177,19 @@ fn to_file(path: &Path, adds: bool, write: impl FnOnce(&mut dyn Write) -> io::Re
 }
 
 fn write_all(
-    reports: &[Report],
+    Told { reports, names }: Told,
     format: &Format,
     color: bool,
     common: &Common,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let sources = |run: &Run| -> Box<dyn Sources> { Box::new(Files::new(&run.folder, run.built)) };
+    let sources = |run: &Run| -> Box<dyn Sources> {
+        let files = Box::new(Files::new(&run.folder, run.built));
+        match names {
+            Some(names) => names.sources(files),
+            None => files,
+        }
+    };
     let style = Style { color, quiet: common.quiet, sources: &sources, root: &root() };
     (format.write)(reports, &style, out)?;
     out.flush()

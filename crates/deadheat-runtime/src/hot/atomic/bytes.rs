@@ -2,7 +2,7 @@
 
 use deadheat_core::access::{MemoryOrder, Mode};
 
-use super::{Atom, Meant, Outcome, perform};
+use super::{Atom, Meant, Outcome, asked, perform};
 use crate::hot::thread;
 
 /// Carries out an operation of library code on an object of any size, and records it: its order with the first bytes, which have what it
@@ -21,9 +21,9 @@ pub(crate) fn on_bytes<R>(
     if mode.writes() {
         on_others(pc, (address, size), others);
     }
-    let result = perform(pc, address, part(address, size), Meant::to(mode, order), || {
+    let result = perform(pc, address, part(address, size), Meant::to(mode, asked(order)), || {
         let (result, mode, order) = thread::internal(&operation);
-        Outcome { result, mode, order: MemoryOrder::from_abi(order) }
+        Outcome { result, mode, order: MemoryOrder::from_abi(asked(order)) }
     });
     if !mode.writes() {
         on_others(pc, (address, size), others);
