@@ -244,7 +244,16 @@ pub(crate) unsafe fn event_of(thread: *mut Thread, pc: usize, op: &Op) {
 
 /// Whether `__tsan_ignore_sync`-like annotations hide the event.
 fn is_ordering(op: &Op) -> bool {
-    matches!(op, Op::Acquire { .. } | Op::Release { .. } | Op::Signal { .. } | Op::Wait { .. } | Op::Fence(_))
+    matches!(
+        op,
+        Op::Acquire { .. }
+            | Op::Release { .. }
+            | Op::Signal { .. }
+            | Op::Wait { .. }
+            | Op::Arrive { .. }
+            | Op::Leave { .. }
+            | Op::Fence(_)
+    )
 }
 
 /// Records an access to a range of bytes: a memory or string function, a buffer of a system call.

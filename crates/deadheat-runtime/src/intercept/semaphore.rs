@@ -8,6 +8,7 @@ use super::mutex::forget;
 use crate::cold::start::recording;
 use crate::gate::{self, Blocked};
 use crate::hot::log;
+use crate::sys;
 
 type One = unsafe extern "C" fn(*mut c_void) -> c_int;
 type Until = unsafe extern "C" fn(*mut c_void, *const c_void) -> c_int;
@@ -35,6 +36,18 @@ intercept! {
     fn dh_wrap_sem_destroy / sem_destroy(semaphore: *mut c_void) -> c_int; pc {
         // SAFETY: passed on.
         forget(pc, semaphore, || unsafe { real!("sem_destroy", One)(semaphore) })
+    }
+}
+
+intercept! {
+    /// `sem_close`: what was posted to a semaphore that is gone is not for who gets its address.
+    fn dh_wrap_sem_close / sem_close(semaphore: *mut c_void) -> c_int; pc {
+        // SAFETY: passed on.
+        let result = unsafe { real!("sem_close", One)(semaphore) };
+        if result == 0 && recording() && !sys::is_mapped(semaphore as usize) {
+            log::event(pc, &Op::Forget { object: semaphore as u64 });
+        }
+        result
     }
 }
 

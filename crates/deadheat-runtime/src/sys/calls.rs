@@ -85,6 +85,16 @@ pub(crate) fn resident(address: *mut u8, pages: &mut [u8]) {
     }
 }
 
+/// Whether something is mapped at an address; yes, if the kernel does not tell.
+pub(crate) fn is_mapped(address: usize) -> bool {
+    const PAGE: usize = 4096;
+    const NOT_MAPPED: Errno = Errno(12);
+    let mut page = 0u8;
+    let arguments = [address & !(PAGE - 1), PAGE, &raw mut page as usize, 0, 0, 0];
+    // SAFETY: the kernel writes one byte for the page.
+    !matches!(result(unsafe { syscall(number::MINCORE, arguments) }), Err(NOT_MAPPED))
+}
+
 /// Lets every thread of the process pass a full memory barrier, now; `false` if the kernel cannot.
 pub(crate) fn barrier_for_all() -> bool {
     const EXPEDITED: usize = 1 << 3;
