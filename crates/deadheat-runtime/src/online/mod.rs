@@ -490,9 +490,11 @@ unsafe fn wrong(thread: *mut Thread, pc: usize, object: u64, fault: Fault) {
         if (*thread).busy != 0 || !nesting::is_first(nesting::of_fault(pc, object, fault as u64)) {
             return;
         }
-        let held = if fault.is_of_lock() { nesting::before_fault(thread, object) } else { None };
-        log::tell_anew(thread, pc, &Op::Fault { object, fault });
-        nesting::after_fault(thread, pc, held);
+        if fault.is_of_lock() {
+            nesting::tell_fault(thread, pc, object, fault);
+        } else {
+            log::tell_anew(thread, pc, &Op::Fault { object, fault });
+        }
     }
     report::counted();
 }

@@ -4,14 +4,15 @@
 //! Cost: nothing but a look at the number of locks held for a lock that is taken alone; for one that is taken under others
 //! a hash of these, and a look into a table.
 //!
-//! Invariant: what is in a stream is true: while a lock is told as held it is.
+//! Invariant: what is in a stream is true: while a lock is told as held it is. While a thread tells one no other tells of a block, in which it may lie.
 
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use deadheat_core::event::{BlockKind, LockMode, Op};
+use deadheat_core::event::{BlockKind, Fault, LockMode, Op};
 use deadheat_core::race::HeldLock;
 
 use super::{shadow, tree};
+use crate::cold::lock::Lock;
 use crate::hot::log;
 use crate::hot::thread::Thread;
 use crate::sys;
@@ -23,6 +24,8 @@ const TABLE: usize = 2 * MOST;
 /// The hashes of those that were told.
 static SEEN: [AtomicU64; TABLE] = [const { AtomicU64::new(0) }; TABLE];
 static COUNT: AtomicU32 = AtomicU32::new(0);
+/// One thread tells at a time.
+static TELLING: Lock = Lock::new();
 
 /// Which addresses are told in nestings, by a hash: [`TOLD`], and how often a lock there was forgotten since.
 static LIVES: [AtomicU32; 1 << 12] = [const { AtomicU32::new(0) }; 1 << 12];
@@ -42,6 +45,8 @@ pub(super) fn suspicious() -> u32 {
 
 /// In a forked child, which tells all anew.
 pub(super) fn forget_all() {
+    // Another thread of the parent may have been telling.
+    TELLING.release();
     if COUNT.load(Ordering::Relaxed) == 0 {
         return;
     }
@@ -113,6 +118,12 @@ pub(super) unsafe fn request(thread: *mut Thread, pc: usize, lock: u64, mode: Lo
     }
 }
 
+/// Runs `body`, which tells, while no other thread tells, and no handler comes.
+fn telling<R>(body: impl FnOnce() -> R) -> R {
+    let _quiet = sys::Quiet::new();
+    TELLING.with(body)
+}
+
 /// Tells of a nesting: the locks that are held, then the request.
 ///
 /// # Safety
@@ -120,9 +131,8 @@ pub(super) unsafe fn request(thread: *mut Thread, pc: usize, lock: u64, mode: Lo
 #[cold]
 #[inline(never)]
 unsafe fn tell(thread: *mut Thread, pc: usize, lock: u64, mode: LockMode) {
-    let _quiet = sys::Quiet::new();
     // SAFETY: the calling thread's own state, whose locks do not change meanwhile: no handler comes.
-    unsafe {
+    telling(|| unsafe {
         let eye = &raw const (*thread).eye;
         let (held, taken) = (&*(*eye).held, &*(*eye).taken);
         tell_block(thread, lock);
@@ -135,7 +145,7 @@ unsafe fn tell(thread: *mut Thread, pc: usize, lock: u64, mode: LockMode) {
         for &HeldLock { lock, mode } in held.iter().rev() {
             log::tell_bare(thread, pc, &Op::Release { lock, mode });
         }
-    }
+    });
 }
 
 /// Tells of the heap's block that holds a lock, once, as if it were allocated now: by that the lock has a name. Told again while one of its locks is held, that would look like another.
@@ -171,35 +181,28 @@ unsafe fn tell_taken(thread: *mut Thread, lock: u64, mode: LockMode, node: u32) 
     unsafe { log::tell_from(thread, pc, calls, &Op::Acquire { lock, mode }) };
 }
 
-/// A fault is about to be told: if it is about a lock that the thread holds, where it was taken is told before it, and the
-/// result has to be given to [`after_fault`].
+/// Tells a fault about a lock: where it was taken before it, if the thread holds it.
 ///
 /// # Safety
 /// `thread` is the calling thread's, and in no hook but this one.
-pub(super) unsafe fn before_fault(thread: *mut Thread, lock: u64) -> Option<HeldLock> {
-    // SAFETY: the caller's promise.
-    unsafe {
+pub(super) unsafe fn tell_fault(thread: *mut Thread, pc: usize, lock: u64, fault: Fault) {
+    // SAFETY: the calling thread's own state, whose locks do not change meanwhile: no handler comes.
+    telling(|| unsafe {
         let eye = &(*thread).eye;
-        let at = eye.held.iter().position(|held| held.lock == lock);
-        let held = at.map(|at| (eye.held[at], eye.taken[at].node));
-        let _quiet = sys::Quiet::new();
+        let held = eye
+            .held
+            .iter()
+            .position(|held| held.lock == lock)
+            .map(|at| (eye.held[at].mode, eye.taken[at].node));
         match held {
-            Some((HeldLock { lock, mode }, node)) => tell_taken(thread, lock, mode, node),
+            Some((mode, node)) => tell_taken(thread, lock, mode, node),
             None => tell_block(thread, lock),
         }
-        held.map(|(held, _)| held)
-    }
-}
-
-/// The fault is told.
-///
-/// # Safety
-/// As for [`before_fault`].
-pub(super) unsafe fn after_fault(thread: *mut Thread, pc: usize, held: Option<HeldLock>) {
-    if let Some(HeldLock { lock, mode }) = held {
-        // SAFETY: the caller's promise.
-        unsafe { log::tell_bare(thread, pc, &Op::Release { lock, mode }) };
-    }
+        log::tell_anew(thread, pc, &Op::Fault { object: lock, fault });
+        if let Some((mode, _)) = held {
+            log::tell_bare(thread, pc, &Op::Release { lock, mode });
+        }
+    });
 }
 
 /// Locks within 8 bytes whose lives have ended, as far as they were told of.

@@ -529,15 +529,17 @@ pub(super) fn waiting_around(address: usize, largest: usize) -> Option<(usize, u
 
 /// The block, live or freed, that holds an address near its beginning, or that was found so last: locks are mostly asked for that lie beside each other.
 pub(super) fn noted_near(address: usize) -> Option<Noted> {
-    const FARTHEST: usize = 1 << 16;
-    static LAST: AtomicUsize = AtomicUsize::new(0);
-    let last = noted_at(LAST.load(Ordering::Relaxed))
+    const FARTHEST: usize = 1 << 20;
+    const NEAR_LOG2: u32 = 16;
+    static LAST: [AtomicUsize; 64] = [const { AtomicUsize::new(0) }; 64];
+    let found = &LAST[(address >> NEAR_LOG2) % LAST.len()];
+    let last = noted_at(found.load(Ordering::Relaxed))
         .filter(|noted| address.wrapping_sub(noted.address) < noted.size);
     if last.is_some() {
         return last;
     }
     let noted = noted_within(address, FARTHEST)?;
-    LAST.store(noted.address, Ordering::Relaxed);
+    found.store(noted.address, Ordering::Relaxed);
     Some(noted)
 }
 
