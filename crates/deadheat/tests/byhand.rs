@@ -432,6 +432,16 @@ fn locks_of_the_heap_are_told_by_where_they_were_allocated() {
     }
 }
 
+#[test]
+fn locks_far_behind_the_beginning_of_a_block_are_told_by_it() {
+    let folder = folder(SUITE, "far_locks");
+    build_of("far_locks.c", ("cc", "c++"), &folder, &[]);
+    let Ended { code, err, .. } = run(&folder, "", &[]);
+    assert_eq!(code, Some(66), "{err}");
+    let first = err.lines().find(|line| line.contains("lock-order")).unwrap_or_default();
+    assert_eq!(first.matches("`heap block from main far_locks.c:18+3276").count(), 2, "{err}");
+}
+
 /// Their block is told once: told again between them it would be another, in which the first is not held.
 #[test]
 fn locks_of_one_block_are_told_as_of_one() {

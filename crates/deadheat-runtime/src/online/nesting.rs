@@ -50,7 +50,7 @@ pub(super) fn forget_all() {
     if COUNT.load(Ordering::Relaxed) == 0 {
         return;
     }
-    SEEN.iter().for_each(|seen| seen.store(0, Ordering::Relaxed));
+    SEEN.iter().chain(&ASKED).for_each(|seen| seen.store(0, Ordering::Relaxed));
     COUNT.store(0, Ordering::Relaxed);
     ORDERS.store(0, Ordering::Relaxed);
 }
@@ -118,6 +118,16 @@ pub(super) unsafe fn request(thread: *mut Thread, pc: usize, lock: u64, mode: Lo
     }
 }
 
+/// Locks of which it was asked in which block they lie, by a hash: with their lives.
+static ASKED: [AtomicU64; 1 << 12] = [const { AtomicU64::new(0) }; 1 << 12];
+
+/// Whether it was asked already; it is now.
+fn was_asked(lock: u64) -> bool {
+    let life = life(lock).load(Ordering::Relaxed) & !TOLD;
+    let hash = mix(mix(4, lock), u64::from(life)).max(1);
+    ASKED[(hash >> 40) as usize % ASKED.len()].swap(hash, Ordering::Relaxed) == hash
+}
+
 /// Runs `body`, which tells, while no other thread tells, and no handler comes.
 fn telling<R>(body: impl FnOnce() -> R) -> R {
     let _quiet = sys::Quiet::new();
@@ -153,6 +163,9 @@ unsafe fn tell(thread: *mut Thread, pc: usize, lock: u64, mode: LockMode) {
 /// # Safety
 /// As for [`log::tell_from`].
 unsafe fn tell_block(thread: *mut Thread, lock: u64) {
+    if was_asked(lock) {
+        return;
+    }
     let Some(noted) = shadow::noted_near(lock as usize).filter(|noted| noted.kind == BlockKind::Heap as u32)
     else {
         return;

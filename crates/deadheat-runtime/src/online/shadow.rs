@@ -568,8 +568,23 @@ fn noted_within(address: usize, farthest: usize) -> Option<Noted> {
             return (address < at + noted.size).then_some(noted);
         }
         at -= META_GRANULE;
+        // What is empty is gone through quickly: it may be megabytes.
+        while at >= stop && at % REGION >= EMPTY * META_GRANULE && is_empty(at) {
+            at -= EMPTY * META_GRANULE;
+        }
     }
     None
+}
+
+/// So many words are looked at together.
+const EMPTY: usize = 8;
+
+/// Whether nothing is noted at the last so many multiples of 16 up to `at`.
+#[inline(always)]
+fn is_empty(at: usize) -> bool {
+    let Some(last) = meta(at, false) else { return false };
+    // SAFETY: the words are mapped, as `at` is that far behind the beginning of its region.
+    (0..EMPTY).fold(0, |all, back| all | unsafe { (*last.sub(back)).load(Ordering::Relaxed) }) == 0
 }
 
 /// In a forked child: nothing has happened yet. What is known of blocks stays.
