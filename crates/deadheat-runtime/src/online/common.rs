@@ -294,6 +294,41 @@ impl Memo {
     }
 }
 
+/// Publishes a plain read in a cell that names the set `first`, if its thread knows what that becomes by it.
+#[inline(always)]
+pub(crate) fn known(memo: &mut Memo, cell: &[AtomicU64; 2], first: u64, mine: u64) -> Entered {
+    match memo.find([first, 0], mine) {
+        Some(to) => {
+            memo.found();
+            put(cell, [first, 0], to)
+        }
+        None => Entered::No,
+    }
+}
+
+/// Publishes a plain read in neighbouring cells that name sets, as long as its thread knows what those become by it: in how many, and whether that is new to any.
+#[inline]
+pub(crate) fn over(memo: &mut Memo, cells: &[[AtomicU64; 2]], mine: u64) -> (usize, bool) {
+    let (mut from, mut to, mut new) = (0, 0, false);
+    for (at, cell) in cells.iter().enumerate() {
+        let first = cell[0].load(Ordering::Acquire);
+        if first != from {
+            let next = if is_common(first) { memo.find([first, 0], mine) } else { None };
+            let Some(next) = next else { return (at, new) };
+            (from, to) = (first, next);
+        }
+        if from == to {
+            continue;
+        }
+        match put(cell, [from, 0], to) {
+            Entered::Yes => new = true,
+            _ => return (at, new),
+        }
+        memo.found();
+    }
+    (cells.len(), new)
+}
+
 /// Publishes a plain access in a cell that names a set, or in one of two words that has no room (`full`) or had none when the same access met the same. If another's word
 /// may race with it nothing is done.
 #[inline(never)]

@@ -1,11 +1,13 @@
 //! Neighbouring cells, and an access that has all bytes of each: many are published in at once.
 
+use core::sync::atomic::Ordering;
+
 use deadheat_core::access::Access;
 
 use super::pair::{self, Entered};
 use super::shadow::{self, Cell};
-use super::word::{BYTES, GRANULE};
-use super::{AT_ONCE, fill, memory, quick, span};
+use super::word::{self, BYTES, GRANULE, WRITE};
+use super::{AT_ONCE, common, fill, memory, quick, span};
 use crate::hot::thread::Thread;
 
 /// What [`enter`] did.
@@ -37,6 +39,20 @@ pub(super) unsafe fn enter(
     let cells = shadow::cells(at, ((end - at) / GRANULE).min(most));
     if let Some([word, _]) = cells.first() {
         fill::before(word, at);
+    }
+    if moment & WRITE == 0
+        && patient
+        && cells.first().is_some_and(|cell| word::is_common(cell[0].load(Ordering::Relaxed)))
+    {
+        // SAFETY: the caller's promise: the calling thread's own state.
+        let memo = unsafe { &mut (*thread).eye.blocks.memo };
+        let (done, new) = common::over(memo, cells, moment | BYTES);
+        if new {
+            note();
+        }
+        if done != 0 {
+            return Done { bytes: done * GRANULE, are_all: true, next: Entered::No };
+        }
     }
     if cells.len() == span::CELLS && patient && !memory::is_limited() {
         // SAFETY: the caller's promise: the calling thread's own state.

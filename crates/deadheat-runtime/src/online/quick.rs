@@ -18,7 +18,7 @@ use super::part;
 use super::set::Seen;
 use super::shadow::{self, Cell, LAST_GRANULE};
 use super::word::{self, BYTES, EARLIER, GRANULE, WRITE};
-use super::{JUDGING, block, fill, judge};
+use super::{JUDGING, block, common, fill, judge};
 use crate::hot::thread::{self, Thread, UNWATCHED};
 use crate::sys;
 
@@ -296,6 +296,10 @@ pub(super) unsafe fn in_crowd<const WRITES: bool>(thread: *mut Thread, cell: &Ce
         if !WRITES && word::is_apart(first) {
             // SAFETY: the caller's promise.
             return unsafe { in_parts(thread, cell, mine) };
+        }
+        if !WRITES && word::is_common(first) {
+            // SAFETY: the caller's promise: the calling thread's own state.
+            return common::known(unsafe { &mut (*thread).eye.blocks.memo }, cell, first, mine);
         }
         return Entered::No;
     }
