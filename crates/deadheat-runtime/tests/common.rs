@@ -124,6 +124,14 @@ impl<const ROWS: usize> Shared<ROWS> {
             0 => pair::again::<true>(seen, pair, mine, true),
             _ => pair::again::<false>(seen, pair, mine, true),
         };
+        if entered == Entered::No && mine & (WRITE | ATOMIC) == 0 {
+            // As a range comes to it.
+            entered = match common::over(memo, std::slice::from_ref(pair), mine) {
+                (0, _) => Entered::No,
+                (_, true) => Entered::Yes,
+                (_, false) => Entered::There,
+            };
+        }
         if entered == Entered::No {
             entered = common::enter((&self.table, memo), seen, pair, mine, false);
         }

@@ -18,8 +18,8 @@ use super::crowd::harmless;
 use super::pair::Entered;
 use super::set::Seen;
 use super::word::{
-    self, ATOMIC, BYTES, SEALED, WRITE, common, covers, is_common, is_freed, is_special, joins, outdoes,
-    same_slot, stands_for, with,
+    self, ATOMIC, BYTES, NO_NAME, SEALED, WRITE, common, covers, is_common, is_freed, is_special, joins,
+    outdoes, same_slot, stands_for, with,
 };
 use crate::sys::primitive::{AtomicU64, Ordering};
 
@@ -309,7 +309,8 @@ pub(crate) fn known(memo: &mut Memo, cell: &[AtomicU64; 2], first: u64, mine: u6
 /// Publishes a plain read in neighbouring cells that name sets, as long as its thread knows what those become by it: in how many, and whether that is new to any.
 #[inline]
 pub(crate) fn over(memo: &mut Memo, cells: &[[AtomicU64; 2]], mine: u64) -> (usize, bool) {
-    let (mut from, mut to, mut new) = (0, 0, false);
+    // An empty cell is none of them.
+    let (mut from, mut to, mut new) = (NO_NAME, NO_NAME, false);
     for (at, cell) in cells.iter().enumerate() {
         let first = cell[0].load(Ordering::Acquire);
         if first != from {

@@ -51,7 +51,15 @@ impl Common {
     }
 
     pub(crate) fn enter(&mut self, cell: &[AtomicU64; 2], mine: u64, seen: &Knows, full: bool) -> Entered {
-        common::enter((&self.table, &mut self.memos[seen.own as usize]), seen, cell, mine, full)
+        let memo = &mut self.memos[seen.own as usize];
+        if mine & (WRITE | ATOMIC) == 0 {
+            // As a range comes to it.
+            match common::over(memo, std::slice::from_ref(cell), mine) {
+                (0, _) => {}
+                (_, new) => return if new { Entered::Yes } else { Entered::There },
+            }
+        }
+        common::enter((&self.table, memo), seen, cell, mine, full)
     }
 }
 
