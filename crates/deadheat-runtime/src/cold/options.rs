@@ -93,13 +93,15 @@ fn with_files(text: &[u8], warns: bool) -> &[u8] {
         }
         found
     };
+    let mut is_full = false;
     let mut put = |piece: &[u8]| {
-        if len + piece.len() <= ROOM {
+        // What does not fit ends it.
+        is_full |= len + piece.len() > ROOM;
+        if !is_full {
             // SAFETY: the mapping is that long.
             unsafe { core::ptr::copy_nonoverlapping(piece.as_ptr(), room.add(len), piece.len()) };
+            len += piece.len();
         }
-        // What does not fit ends it.
-        len = (len + piece.len()).min(ROOM);
     };
     options::flatten(text, &mut read, &mut put);
     // SAFETY: so much was written, and nobody writes there any more.
