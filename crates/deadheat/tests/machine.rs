@@ -64,6 +64,10 @@ fn disassembled(object: &Path, folder: &Path) -> Code {
     let mut command = Command::new("objdump");
     command.args(["-dr", "--no-show-raw-insn", "-M", "intel"]).arg(object);
     let text = String::from_utf8(ok(&mut command, folder).stdout).expect("objdump writes UTF-8");
+    let in_text = text.split("Disassembly of section ").find(|section| section.starts_with(".text:"));
+    let heads = in_text.unwrap_or("").lines().filter_map(|line| line.strip_suffix(">:")?.split_once(" <"));
+    let functions: BTreeMap<i64, &str> =
+        heads.filter_map(|(at, name)| Some((i64::from_str_radix(at, 16).ok()?, name))).collect();
     let mut code = Code::new();
     let mut name = String::new();
     for line in text.lines() {
@@ -71,7 +75,7 @@ fn disassembled(object: &Path, folder: &Path) -> Code {
             name = head.split_once('<').map_or_else(String::new, |(_, name)| name.to_owned());
             code.entry(name.clone()).or_default();
         } else if let Some((_, relocation)) = line.split_once(": R_X86_64_") {
-            let named = relocation.split_whitespace().nth(1).map(symbol);
+            let named = relocation.split_whitespace().nth(1).map(|named| symbol(named, &functions));
             let last = code.get_mut(&name).and_then(|instructions| instructions.last_mut());
             last.expect("a relocation is behind its instruction").target = named;
         } else if let Some((_, text)) = line.split_once(":\t") {
@@ -89,11 +93,19 @@ fn disassembled(object: &Path, folder: &Path) -> Code {
     code
 }
 
-/// The function that a relocation means: it may name the function's section, and has an addend.
-fn symbol(relocated: &str) -> String {
-    let name = relocated.rsplit_once(['-', '+']).map_or(relocated, |(name, _)| name);
-    let name = name.strip_prefix(".text.").unwrap_or(name);
-    name.strip_prefix("unlikely.").unwrap_or(name).to_owned()
+/// The function that a relocation means: by its name, or by its place in the section that has all functions.
+fn symbol(relocated: &str, functions: &BTreeMap<i64, &str>) -> String {
+    /// A distance is told from the end of its four bytes.
+    const SIZE: i64 = 4;
+    let at = relocated.find(['-', '+']).unwrap_or(relocated.len());
+    let (name, addend) = relocated.split_at(at);
+    if name != ".text" {
+        return name.to_owned();
+    }
+    let addend =
+        addend.strip_prefix('+').map_or_else(|| addend.replace("0x", ""), |digits| digits.replace("0x", ""));
+    let place = i64::from_str_radix(&addend, 16).unwrap_or(0) + SIZE;
+    functions.get(&place).map_or_else(|| format!(".text+{place:#x}"), |function| (*function).to_owned())
 }
 
 /// Whether an instruction may go on elsewhere.
