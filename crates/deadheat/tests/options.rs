@@ -43,12 +43,16 @@ fn what_orders_threads_is_as_the_options_say() {
     ] {
         let ended = run(&folder, way, options);
         assert_eq!(ended.status.code(), Some(code), "{way} {options}: {}", text(&ended.stderr));
-        for watched in ["run", "record"] {
+        for watched in [&["run"][..], &["run", "--recorded"]] {
             let mut command = with(("cc", "c++"));
-            command.args([watched, "--quiet"]).args(["--", "./program", way]).env("TSAN_OPTIONS", options);
+            command.args(watched).args(["--quiet", "--", "./program", way]).env("TSAN_OPTIONS", options);
             let ended = output(&mut command, &folder);
-            let code = if watched == "run" { code } else { 0 };
-            assert_eq!(ended.status.code(), Some(code), "{watched} {way} {options}: {}", text(&ended.stderr));
+            assert_eq!(
+                ended.status.code(),
+                Some(code),
+                "{watched:?} {way} {options}: {}",
+                text(&ended.stderr)
+            );
         }
     }
 }

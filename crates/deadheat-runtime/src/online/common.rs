@@ -294,16 +294,12 @@ impl Memo {
     }
 }
 
-/// Publishes a plain read in a cell that names the set `first`, if its thread knows what that becomes by it.
+/// Publishes a plain access in a cell that was `from` (two words, or the name of a set and 0), if its thread knows what that becomes by it.
 #[inline(always)]
-pub(crate) fn known(memo: &mut Memo, cell: &[AtomicU64; 2], first: u64, mine: u64) -> Entered {
-    match memo.find([first, 0], mine) {
-        Some(to) => {
-            memo.found();
-            put(cell, [first, 0], to)
-        }
-        None => Entered::No,
-    }
+pub(crate) fn known(memo: &mut Memo, cell: &[AtomicU64; 2], from: [u64; 2], mine: u64) -> Option<Entered> {
+    let to = memo.find(from, mine)?;
+    memo.found();
+    Some(put(cell, from, to))
 }
 
 /// Publishes a plain read in neighbouring cells that name sets, as long as its thread knows what those become by it: in how many, and whether that is new to any.
@@ -346,9 +342,8 @@ pub(crate) fn enter<const COUNT: usize>(
         return Entered::No;
     }
     let from = [first, if named { 0 } else { cell[1].load(Ordering::Acquire) }];
-    if let Some(to) = memo.find(from, mine) {
-        memo.found();
-        return put(cell, from, to);
+    if let Some(entered) = known(memo, cell, from, mine) {
+        return entered;
     }
     if !named && (!full || from[1] == 0) {
         return Entered::No;

@@ -299,7 +299,8 @@ pub(super) unsafe fn in_crowd<const WRITES: bool>(thread: *mut Thread, cell: &Ce
         }
         if !WRITES && word::is_common(first) {
             // SAFETY: the caller's promise: the calling thread's own state.
-            return common::known(unsafe { &mut (*thread).eye.blocks.memo }, cell, first, mine);
+            let memo = unsafe { &mut (*thread).eye.blocks.memo };
+            return common::known(memo, cell, [first, 0], mine).unwrap_or(Entered::No);
         }
         return Entered::No;
     }
