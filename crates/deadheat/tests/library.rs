@@ -5,6 +5,7 @@ mod common;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
+use std::process::Command;
 use std::{fs, iter};
 
 use common::{deadheat, each_compiler, ok, output, said, with};
@@ -133,6 +134,31 @@ fn own_functions_with_names_of_the_library_are_called() {
             let output = output(deadheat().args(["run", "--", "./own"]), folder);
             assert_eq!(output.status.code(), Some(0), "{compilers:?} {options:?}: {}", said(&output));
             assert_eq!(String::from_utf8_lossy(&output.stdout), "8 1 6 6 5\n", "{compilers:?} {options:?}");
+        }
+    });
+}
+
+/// The kernel is asked about memory that it cannot read, and for more than there is: the program is answered as without.
+#[test]
+fn what_cannot_be_read_is_the_kernels_to_tell() {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus/unreadable.c");
+    each_compiler("unreadable", |compilers, folder| {
+        let options = ["-w", "-g", "-pthread", "-o"];
+        ok(Command::new(compilers.0).args(options).arg("plain").arg(&source), folder);
+        let plain = output(&mut Command::new("./plain"), folder);
+        for linked in [&[][..], &["-static"]] {
+            ok(with(compilers).arg("cc").args(options).arg("asks").arg(&source).args(linked), folder);
+            for way in [&["run", "--", "./asks"][..], &["record", "-o", "t.dht", "--", "./asks"]] {
+                let output = output(deadheat().args(way), folder);
+                let text = String::from_utf8_lossy(&output.stdout);
+                assert_eq!(
+                    output.status.code(),
+                    Some(0),
+                    "{compilers:?} {linked:?} {way:?}: {text}{}",
+                    said(&output)
+                );
+                assert_eq!(text, String::from_utf8_lossy(&plain.stdout), "{compilers:?} {linked:?} {way:?}");
+            }
         }
     });
 }

@@ -8,7 +8,7 @@ use core::ffi::{c_int, c_void};
 
 use super::descriptor::{acquire, closing, created, made, release, used};
 use super::sent;
-use super::touch::{system_reads, system_writes};
+use super::touch::{asked_to_read, can_read, readable, system_reads, system_writes};
 use crate::cold::start;
 
 /// A `struct iovec`.
@@ -19,10 +19,13 @@ pub(super) struct Part {
     len: usize,
 }
 
-/// Calls `each` for those of the `count` parts that `total` bytes fill.
+/// More parts the kernel does not take.
+const MOST: usize = 1024;
+
+/// Calls `each` for those of the `count` parts that `total` bytes fill; if that is the largest number, before the kernel is asked to read the parts.
 ///
 /// # Safety
-/// There are `count` parts.
+/// There are `count` parts, unless the kernel is still to find that it cannot read them.
 pub(super) unsafe fn each_part(
     parts: *const Part,
     count: usize,
@@ -30,13 +33,18 @@ pub(super) unsafe fn each_part(
     each: impl Fn(*mut c_void, usize),
 ) {
     let mut left = total.max(0) as usize;
+    // What has taken place has read them.
+    let asked = total == isize::MAX;
+    if asked && !(count <= MOST && can_read(parts.addr(), count * size_of::<Part>())) {
+        return;
+    }
     for i in 0..count {
         if left == 0 {
             return;
         }
         // SAFETY: the caller's promise.
         let part = unsafe { parts.add(i).read() };
-        let len = part.len.min(left);
+        let len = if asked { readable(part.base.addr(), part.len) } else { part.len }.min(left);
         each(part.base, len);
         left -= len;
     }
@@ -83,7 +91,7 @@ macro_rules! write_from {
                 type Real = unsafe extern "C" fn(c_int, *const c_void, usize $(, $type)*) -> isize;
                 let told = $ordered
                     && start::recording()
-                    && release(pc, file, || system_reads(pc, from, len));
+                    && release(pc, file, || asked_to_read(pc, from, len));
                 if !$ordered {
                     used(pc, file);
                 }

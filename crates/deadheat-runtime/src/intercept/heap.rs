@@ -5,6 +5,7 @@
 
 use core::ffi::{c_int, c_void};
 use core::ptr::null_mut;
+use core::sync::atomic::{AtomicBool, Ordering};
 
 use deadheat_core::access::{Access, Mode, Via};
 use deadheat_core::event::{BlockKind, Op};
@@ -23,6 +24,7 @@ const EINVAL: c_int = 22;
 /// A block was born, unless there is none.
 #[inline(always)]
 pub(super) fn born(pc: usize, block: *mut c_void, size: usize, kind: BlockKind) -> *mut c_void {
+    let size = if kind == HEAP { counted(block, size) } else { size };
     if kind == HEAP
         && online::only()
         && let Some(thread) = thread::known()
@@ -34,6 +36,21 @@ pub(super) fn born(pc: usize, block: *mut c_void, size: usize, kind: BlockKind) 
         }
     }
     born_in_general(pc, block, size, kind)
+}
+
+/// Whether the program has asked how much of a block it may use.
+static ASKED: AtomicBool = AtomicBool::new(false);
+
+/// How many bytes of a block count that was asked for with this size: who asks how much of a block may be used uses all of it, so there is nothing behind it that
+/// an earlier owner left.
+#[inline(always)]
+fn counted(block: *mut c_void, size: usize) -> usize {
+    if ASKED.load(Ordering::Relaxed) && !block.is_null() {
+        // SAFETY: the program's live block.
+        unsafe { allocator::usable_size(block) }
+    } else {
+        size
+    }
 }
 
 /// As [`born`].
@@ -207,10 +224,18 @@ intercept! {
 }
 
 intercept! {
-    /// `malloc_usable_size`
-    fn dh_wrap_malloc_usable_size / malloc_usable_size(block: *mut c_void) -> usize; _pc {
+    /// `malloc_usable_size`: from now on all that may be used of a block is part of it.
+    fn dh_wrap_malloc_usable_size / malloc_usable_size(block: *mut c_void) -> usize; pc {
         // SAFETY: passed on.
-        unsafe { allocator::usable_size(block) }
+        let usable = unsafe { allocator::usable_size(block) };
+        if !ASKED.load(Ordering::Relaxed) && !ASKED.swap(true, Ordering::Relaxed) && recording() && !light() {
+            let known = online::live_size(block as usize).next_multiple_of(GRANULE as usize);
+            if known != 0 && known < usable {
+                let (address, size) = ((block as usize + known) as u64, (usable - known) as u64);
+                log::event(pc, &Op::Alloc { address, size, kind: HEAP });
+            }
+        }
+        usable
     }
 }
 

@@ -4,7 +4,7 @@ use core::ffi::{c_int, c_void};
 
 use super::descriptor::{acquire, release};
 use super::file::{Part, each_part};
-use super::touch::{system_reads, system_writes};
+use super::touch::{can_read, system_reads, system_writes};
 use crate::cold::start;
 
 /// A `struct msghdr`, its first half.
@@ -26,7 +26,7 @@ impl Message {
         unsafe { each_part(self.parts, self.part_count, total, |to, len| system_writes(pc, to, len)) };
     }
 
-    /// The call reads the first `total` bytes.
+    /// The call reads the first `total` bytes; if that is the largest number, it is still to come.
     ///
     /// # Safety
     /// As for [`Self::filled`].
@@ -71,7 +71,12 @@ intercept! {
         type Real = unsafe extern "C" fn(c_int, *const Message, c_int) -> isize;
         // SAFETY: passed on.
         unsafe {
-            let told = start::recording() && release(pc, file, || (*message).read(pc, isize::MAX));
+            let read = || {
+                if can_read(message.addr(), size_of::<Message>()) {
+                    (*message).read(pc, isize::MAX);
+                }
+            };
+            let told = start::recording() && release(pc, file, read);
             let put = real!("sendmsg", Real)(file, message, flags);
             if !told && put > 0 && start::recording() {
                 (*message).read(pc, put);
@@ -121,8 +126,10 @@ intercept! {
         // SAFETY: passed on.
         unsafe {
             let read = || {
-                let all = transferred(messages, count.min(MOST) as c_int);
-                all.iter().for_each(|put| put.message.read(pc, isize::MAX));
+                let all = count.min(MOST);
+                if can_read(messages.addr(), all as usize * size_of::<Counted>()) {
+                    transferred(messages, all as c_int).iter().for_each(|put| put.message.read(pc, isize::MAX));
+                }
             };
             let told = start::recording() && release(pc, file, read);
             let sent = real!("sendmmsg", Real)(file, messages, count, flags);

@@ -3,7 +3,7 @@
 use core::ffi::{c_char, c_int, c_uint, c_void};
 
 use super::descriptor::{closing, copied, created, made, replaced, used};
-use super::touch::{is_of_library, read_text};
+use super::touch::{is_of_library, read_path, read_text};
 use crate::cold::start;
 
 /// Functions whose result is a new descriptor. An argument too many, where a function takes it only at times, does no
@@ -17,7 +17,7 @@ macro_rules! opens {
                 let file = unsafe {
                     let function = real!($name, Real);
                     if start::recording() && is_of_library(function as usize) {
-                        read_text(pc, $path);
+                        read_path(pc, $path);
                     }
                     function($($argument),*)
                 };
@@ -152,7 +152,7 @@ macro_rules! opens_stream {
                 // SAFETY: passed on.
                 unsafe {
                     if start::recording() {
-                        read_text(pc, path);
+                        read_path(pc, path);
                         read_text(pc, mode);
                     }
                     opened(pc, real!($name, Real)(path, mode))

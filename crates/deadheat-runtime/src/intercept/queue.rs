@@ -7,7 +7,7 @@
 use core::ffi::{c_char, c_int, c_long, c_uint, c_void};
 
 use super::descriptor::{MESSAGES, NOTHING, QUEUE, SEMAPHORE, SETS, object, signal, wait};
-use super::touch::{system_reads, system_writes};
+use super::touch::{asked_to_read, can_read, system_reads, system_writes};
 use crate::cold::start::recording;
 use crate::hot::thread;
 use crate::online;
@@ -29,7 +29,7 @@ macro_rules! queue_send {
             fn $export / $inner(file: c_int, from: *const c_char, len: usize, rank: c_uint $(, $more: $type)?) -> c_int; pc {
                 type Real = unsafe extern "C" fn(c_int, *const c_char, usize, c_uint $(, $type)?) -> c_int;
                 if recording() && let Some(object) = queue(file) {
-                    system_reads(pc, from, len);
+                    asked_to_read(pc, from, len);
                     signal(pc, object);
                 }
                 // SAFETY: passed on.
@@ -77,7 +77,7 @@ intercept! {
     fn dh_wrap_msgsnd / msgsnd(queue: c_int, message: *const c_void, len: usize, flags: c_int) -> c_int; pc {
         type Real = unsafe extern "C" fn(c_int, *const c_void, usize, c_int) -> c_int;
         if recording() && thread::current().is_some() {
-            system_reads(pc, message, KIND + len);
+            asked_to_read(pc, message, len.saturating_add(KIND));
             signal(pc, object(MESSAGES, queue as u64));
         }
         // SAFETY: passed on.
@@ -129,9 +129,12 @@ unsafe fn operate(
     if !recording() || thread::current().is_none() {
         return real();
     }
+    // More the kernel does not take.
+    const MOST: usize = 500;
+    let count = if count <= MOST && can_read(steps.addr(), count * size_of::<Step>()) { count } else { 0 };
     system_reads(pc, steps, count * size_of::<Step>());
-    // SAFETY: the program has so many steps.
-    let steps = unsafe { core::slice::from_raw_parts(steps, if steps.is_null() { 0 } else { count }) };
+    // SAFETY: the program has so many steps, which can be read.
+    let steps = if count == 0 { &[] } else { unsafe { core::slice::from_raw_parts(steps, count) } };
     for step in steps.iter().filter(|step| step.change != 0) {
         signal(pc, step.object(set, step.change > 0));
     }

@@ -4,7 +4,8 @@ use core::ffi::{c_int, c_void};
 
 use super::descriptor::{accepted, acquire, connecting, created, made, release, told_by, used};
 use super::file::both_made;
-use super::touch::{system_reads, system_writes};
+use super::state::room;
+use super::touch::{asked_to_read, system_reads, system_writes};
 use crate::cold::start;
 use crate::sys::machine::caller_word;
 
@@ -26,7 +27,7 @@ unsafe fn received(
     // SAFETY: the caller's promise. The system cuts the sender's address to the room it finds and tells its
     // whole length.
     unsafe {
-        let room = if sender.is_null() || sender_len.is_null() { 0 } else { *sender_len };
+        let room = if sender.is_null() { 0 } else { room(sender_len) };
         let got = receive();
         if got >= 0 && start::recording() {
             acquire(pc, file);
@@ -90,7 +91,7 @@ unsafe extern "C" fn sendto(
 ) -> isize {
     type Real = unsafe extern "C" fn(c_int, *const c_void, usize, c_int, *const c_void, u32) -> isize;
     let pc = caller_word();
-    let told = start::recording() && release(pc, file, || system_reads(pc, from, len));
+    let told = start::recording() && release(pc, file, || asked_to_read(pc, from, len));
     // SAFETY: passed on.
     let put = unsafe { real!("sendto", Real)(file, from, len, flags, receiver, receiver_len) };
     if !told && put > 0 && start::recording() {

@@ -6,8 +6,8 @@ use core::ptr::null;
 use super::caller::allocates;
 use super::descriptor::made;
 use super::touch::{
-    is_of_library, length, read_if, read_text, reads_seldom as reads, write_if, writes_seldom as writes,
-    written_text,
+    asked_to_read, can_read, is_of_library, length, read_if, read_path, reads_seldom as reads, write_if,
+    writes_seldom as writes, written_text,
 };
 use crate::cold::start;
 use crate::sys::machine::STATUS;
@@ -55,35 +55,35 @@ unsafe fn address(pc: usize, to: *mut c_void, len: *mut u32, room: u32) {
     }
 }
 
-/// The room that the program says there is.
+/// The room that the program says there is, if it can be read.
 ///
 /// # Safety
-/// `len` is null or can be read.
-unsafe fn room(len: *const u32) -> u32 {
-    // SAFETY: the program's, if it is there.
-    if len.is_null() { 0 } else { unsafe { *len } }
+/// `len` is the program's, or cannot be read.
+pub(super) unsafe fn room(len: *const u32) -> u32 {
+    // SAFETY: it can be read.
+    if can_read(len.addr(), size_of::<u32>()) { unsafe { *len } } else { 0 }
 }
 
 functions! {
-    dh_wrap_statfs / statfs "statfs" (path: *const c_char, to: *mut FileSystem) -> c_int, pc, before read_text(pc, path), after got if got == 0 { write_if(pc, to) };
+    dh_wrap_statfs / statfs "statfs" (path: *const c_char, to: *mut FileSystem) -> c_int, pc, before read_path(pc, path), after got if got == 0 { write_if(pc, to) };
     dh_wrap_fstatfs / fstatfs "fstatfs" (file: c_int, to: *mut FileSystem) -> c_int, pc, before (), after got if got == 0 { write_if(pc, to) };
-    dh_wrap_statvfs / statvfs "statvfs" (path: *const c_char, to: *mut FileSystemOfPosix) -> c_int, pc, before read_text(pc, path), after got if got == 0 { write_if(pc, to) };
+    dh_wrap_statvfs / statvfs "statvfs" (path: *const c_char, to: *mut FileSystemOfPosix) -> c_int, pc, before read_path(pc, path), after got if got == 0 { write_if(pc, to) };
     dh_wrap_fstatvfs / fstatvfs "fstatvfs" (file: c_int, to: *mut FileSystemOfPosix) -> c_int, pc, before (), after got if got == 0 { write_if(pc, to) };
     dh_wrap_getrlimit / getrlimit "getrlimit" (what: c_int, to: *mut [u64; 2]) -> c_int, pc, before (), after got if got == 0 { write_if(pc, to) };
     dh_wrap_setrlimit / setrlimit "setrlimit" (what: c_int, from: *const [u64; 2]) -> c_int, pc, before read_if(pc, from), after _got ();
     dh_wrap_prlimit / prlimit "prlimit" (process: c_int, what: c_int, from: *const [u64; 2], to: *mut [u64; 2]) -> c_int, pc, before read_if(pc, from), after got if got == 0 { write_if(pc, to) };
     dh_wrap_mkstemp / mkstemp "mkstemp" (path: *mut c_char) -> c_int, pc, before (), after got named(pc, path, got);
     dh_wrap_mkostemp / mkostemp "mkostemp" (path: *mut c_char, flags: c_int) -> c_int, pc, before (), after got named(pc, path, got);
-    dh_wrap_statfs64 / statfs64 "statfs64" (path: *const c_char, to: *mut FileSystem) -> c_int, pc, before read_text(pc, path), after got if got == 0 { write_if(pc, to) };
+    dh_wrap_statfs64 / statfs64 "statfs64" (path: *const c_char, to: *mut FileSystem) -> c_int, pc, before read_path(pc, path), after got if got == 0 { write_if(pc, to) };
     dh_wrap_fstatfs64 / fstatfs64 "fstatfs64" (file: c_int, to: *mut FileSystem) -> c_int, pc, before (), after got if got == 0 { write_if(pc, to) };
-    dh_wrap_statvfs64 / statvfs64 "statvfs64" (path: *const c_char, to: *mut FileSystemOfPosix) -> c_int, pc, before read_text(pc, path), after got if got == 0 { write_if(pc, to) };
+    dh_wrap_statvfs64 / statvfs64 "statvfs64" (path: *const c_char, to: *mut FileSystemOfPosix) -> c_int, pc, before read_path(pc, path), after got if got == 0 { write_if(pc, to) };
     dh_wrap_fstatvfs64 / fstatvfs64 "fstatvfs64" (file: c_int, to: *mut FileSystemOfPosix) -> c_int, pc, before (), after got if got == 0 { write_if(pc, to) };
     dh_wrap_getrlimit64 / getrlimit64 "getrlimit64" (what: c_int, to: *mut [u64; 2]) -> c_int, pc, before (), after got if got == 0 { write_if(pc, to) };
     dh_wrap_setrlimit64 / setrlimit64 "setrlimit64" (what: c_int, from: *const [u64; 2]) -> c_int, pc, before read_if(pc, from), after _got ();
     dh_wrap_prlimit64 / prlimit64 "prlimit64" (process: c_int, what: c_int, from: *const [u64; 2], to: *mut [u64; 2]) -> c_int, pc, before read_if(pc, from), after got if got == 0 { write_if(pc, to) };
     dh_wrap_mkstemp64 / mkstemp64 "mkstemp64" (path: *mut c_char) -> c_int, pc, before (), after got named(pc, path, got);
     dh_wrap_mkostemp64 / mkostemp64 "mkostemp64" (path: *mut c_char, flags: c_int) -> c_int, pc, before (), after got named(pc, path, got);
-    dh_wrap_statx / statx "statx" (folder: c_int, path: *const c_char, flags: c_int, mask: u32, to: *mut LongStatus) -> c_int, pc, before read_text(pc, path), after got if got == 0 { write_if(pc, to) };
+    dh_wrap_statx / statx "statx" (folder: c_int, path: *const c_char, flags: c_int, mask: u32, to: *mut LongStatus) -> c_int, pc, before read_path(pc, path), after got if got == 0 { write_if(pc, to) };
     dh_wrap_uname / uname "uname" (to: *mut Name) -> c_int, pc, before (), after got if got == 0 { write_if(pc, to) };
     dh_wrap_gethostname / gethostname "gethostname" (to: *mut c_char, room: usize) -> c_int, pc, before (), after got if got == 0 { cut_text(pc, to, room) };
     dh_wrap___gethostname_chk / gethostname_chk "__gethostname_chk" (to: *mut c_char, room: usize, all: usize) -> c_int, pc, before (), after got if got == 0 { cut_text(pc, to, room) };
@@ -101,14 +101,14 @@ functions! {
     dh_wrap_waitid / waitid "waitid" (kind: c_int, process: u32, to: *mut About, options: c_int) -> c_int, pc, before (), after got if got == 0 { write_if(pc, to) };
     dh_wrap_getcwd / getcwd "getcwd" (to: *mut c_char, room: usize) -> *mut c_char, pc, before (), after got if got == to { written_text(pc, got) };
     dh_wrap___getcwd_chk / getcwd_chk "__getcwd_chk" (to: *mut c_char, room: usize, all: usize) -> *mut c_char, pc, before (), after got if got == to { written_text(pc, got) };
-    dh_wrap_readlink / readlink "readlink" (path: *const c_char, to: *mut u8, room: usize) -> isize, pc, before read_text(pc, path), after got if got > 0 { writes(pc, to, got as usize) };
-    dh_wrap___readlink_chk / readlink_chk "__readlink_chk" (path: *const c_char, to: *mut u8, room: usize, all: usize) -> isize, pc, before read_text(pc, path), after got if got > 0 { writes(pc, to, got as usize) };
-    dh_wrap_readlinkat / readlinkat "readlinkat" (folder: c_int, path: *const c_char, to: *mut u8, room: usize) -> isize, pc, before read_text(pc, path), after got if got > 0 { writes(pc, to, got as usize) };
-    dh_wrap___readlinkat_chk / readlinkat_chk "__readlinkat_chk" (folder: c_int, path: *const c_char, to: *mut u8, room: usize, all: usize) -> isize, pc, before read_text(pc, path), after got if got > 0 { writes(pc, to, got as usize) };
+    dh_wrap_readlink / readlink "readlink" (path: *const c_char, to: *mut u8, room: usize) -> isize, pc, before read_path(pc, path), after got if got > 0 { writes(pc, to, got as usize) };
+    dh_wrap___readlink_chk / readlink_chk "__readlink_chk" (path: *const c_char, to: *mut u8, room: usize, all: usize) -> isize, pc, before read_path(pc, path), after got if got > 0 { writes(pc, to, got as usize) };
+    dh_wrap_readlinkat / readlinkat "readlinkat" (folder: c_int, path: *const c_char, to: *mut u8, room: usize) -> isize, pc, before read_path(pc, path), after got if got > 0 { writes(pc, to, got as usize) };
+    dh_wrap___readlinkat_chk / readlinkat_chk "__readlinkat_chk" (folder: c_int, path: *const c_char, to: *mut u8, room: usize, all: usize) -> isize, pc, before read_path(pc, path), after got if got > 0 { writes(pc, to, got as usize) };
     dh_wrap_getrandom / getrandom "getrandom" (to: *mut u8, room: usize, flags: u32) -> isize, pc, before (), after got if got > 0 { writes(pc, to, got as usize) };
     dh_wrap_getentropy / getentropy "getentropy" (to: *mut u8, room: usize) -> c_int, pc, before (), after got if got == 0 { writes(pc, to, room) };
-    dh_wrap_setsockopt / setsockopt "setsockopt" (file: c_int, level: c_int, option: c_int, from: *const u8, size: u32) -> c_int, pc, before if !from.is_null() { reads(pc, from, size as usize) }, after _got ();
-    dh_wrap_bind / bind "bind" (file: c_int, from: *const u8, size: u32) -> c_int, pc, before if !from.is_null() { reads(pc, from, size as usize) }, after _got ();
+    dh_wrap_setsockopt / setsockopt "setsockopt" (file: c_int, level: c_int, option: c_int, from: *const u8, size: u32) -> c_int, pc, before if !from.is_null() { asked_to_read(pc, from, size as usize) }, after _got ();
+    dh_wrap_bind / bind "bind" (file: c_int, from: *const u8, size: u32) -> c_int, pc, before if !from.is_null() { asked_to_read(pc, from, size as usize) }, after _got ();
     dh_wrap_pthread_sigmask / pthread_sigmask "pthread_sigmask" (how: c_int, from: *const Signals, to: *mut Signals) -> c_int, pc, before read_if(pc, from), after got if got == 0 { write_if(pc, to) };
     dh_wrap_sigprocmask / sigprocmask "sigprocmask" (how: c_int, from: *const Signals, to: *mut Signals) -> c_int, pc, before read_if(pc, from), after got if got == 0 { write_if(pc, to) };
     dh_wrap_sigpending / sigpending "sigpending" (to: *mut Signals) -> c_int, pc, before (), after got if got == 0 { write_if(pc, to) };
@@ -139,7 +139,7 @@ macro_rules! resolves {
                     if !start::recording() || !is_of_library(function as usize) {
                         return function(path, to $(, $room)?);
                     }
-                    read_text(pc, path);
+                    read_path(pc, path);
                     let got = allocates(pc, || function(path, to $(, $room)?));
                     if got == to && !got.is_null() {
                         written_text(pc, got);
@@ -171,7 +171,7 @@ macro_rules! tells_state {
                     let real = real_if_there!($name, Real);
                     let looks = looks(real.map(|real| real as usize));
                     if looks {
-                        read_text(pc, $path);
+                        read_path(pc, $path);
                     }
                     let result = match real {
                         Some(real) => real($($argument),*),

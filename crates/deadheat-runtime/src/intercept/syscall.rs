@@ -7,7 +7,7 @@ use core::ffi::{c_int, c_long, c_void};
 
 use super::descriptor::{acquire, closing, release, used};
 use super::file::{Part, both_made, each_part};
-use super::touch::{system_reads, system_writes};
+use super::touch::{asked_to_read, system_reads, system_writes};
 use crate::cold::{fork, start};
 
 shim!(__sanitizer_syscall_pre_impl_write, "rcx", on_write);
@@ -84,7 +84,7 @@ let_pass! {
 
 unsafe extern "C" fn on_write(file: c_long, from: *const c_void, len: usize, pc: usize) {
     if start::recording() {
-        let reads = || system_reads(pc, from, len);
+        let reads = || asked_to_read(pc, from, len);
         if !release(pc, file as c_int, reads) {
             reads();
         }

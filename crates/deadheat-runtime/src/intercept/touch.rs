@@ -13,6 +13,7 @@ use crate::cold::modules;
 use crate::gate;
 use crate::hot::{log, thread};
 use crate::online::{self, Kept};
+use crate::sys;
 
 /// Whether a call from before `pc` is the program's. Linked statically, the C library's calls
 /// among its own functions pass through the interceptors, too, and what it does under its own
@@ -372,6 +373,58 @@ pub(super) unsafe fn read_text(pc: usize, text: *const c_char) {
         // SAFETY: the caller's promise.
         reads_bytes(pc, text.cast(), unsafe { length::<u8>(text.cast(), usize::MAX) } + 1);
     }
+}
+
+/// As [`read_text`], of a text that the kernel reads: the program may ask it about memory that cannot be read, and is told so.
+///
+/// # Safety
+/// It ends, or what is behind it cannot be read.
+#[inline(never)]
+pub(super) unsafe fn read_path(pc: usize, text: *const c_char) {
+    let mut at = text.addr();
+    while can_read(at, 1) {
+        let room = PAGE - at % PAGE;
+        // SAFETY: the page can be read.
+        let len = unsafe { length::<u8>(text.with_addr(at).cast(), room) };
+        at += len;
+        if len < room {
+            return reads_bytes(pc, text.cast(), at - text.addr() + 1);
+        }
+    }
+}
+
+/// Records that the kernel is asked to read memory, of which it reads what it can.
+#[inline(never)]
+pub(super) fn asked_to_read<T>(pc: usize, from: *const T, len: usize) {
+    system_reads(pc, from, readable(from.addr(), len));
+}
+
+/// How many bytes the kernel can read if it is asked for so many: of few all are taken for granted.
+pub(super) fn readable(address: usize, len: usize) -> usize {
+    const FEW: usize = 1 << 16;
+    // Nor does it read more at once.
+    const MOST: usize = (1 << 31) - PAGE;
+    if len <= FEW {
+        return len;
+    }
+    let end = address.saturating_add(len.min(MOST));
+    let mut at = address;
+    while at < end && can_read(at, 1) {
+        at = (at | (PAGE - 1)).saturating_add(1);
+    }
+    at.min(end) - address
+}
+
+/// How much of memory can be read or cannot, together.
+const PAGE: usize = 4096;
+
+/// Whether memory can be read that the kernel is going to be asked to read: what it would refuse is not looked at before. Of a program that has
+/// confined itself it is taken for granted.
+pub(super) fn can_read(address: usize, len: usize) -> bool {
+    let end = address.saturating_add(len);
+    // Not the first bytes: they may be those at the null pointer, which stands for nothing.
+    let mut pages = (address / PAGE..end.div_ceil(PAGE)).map(|page| page * PAGE + PAGE / 2);
+    address != 0 && (online::is_confined() || pages.all(sys::can_read))
 }
 
 /// Records that a text was written up to its end, if it is there.

@@ -28,6 +28,11 @@ pub(crate) unsafe fn is_common(thread: *mut Thread) -> bool {
     }
 }
 
+/// How large a block of the heap is, as it was noted at its birth; 0 if that is not known, or it is large.
+pub(crate) fn live_size(address: usize) -> usize {
+    shadow::place(address, 1, false).map_or(0, |place| place.live_size())
+}
+
 /// A block of the heap, of at least one byte, was born; if it is `used`, that is a write to its first bytes. `false`: nothing
 /// was done.
 ///

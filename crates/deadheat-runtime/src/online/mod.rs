@@ -66,7 +66,7 @@ pub(crate) use current::{become_current, begin_anew, ignore, switch_to};
 pub(crate) use eye::Eye;
 pub(crate) use fill::{confined, is_confined};
 pub(crate) use history::Kept;
-pub(crate) use life::{born as block_born, died as block_died, is_common as tells_lives};
+pub(crate) use life::{born as block_born, died as block_died, is_common as tells_lives, live_size};
 pub(crate) use memory::{begin as limit_memory, none as without_memory};
 pub(crate) use object::ADDRESS_BITS;
 pub(crate) use quick::{access, on_access, used};

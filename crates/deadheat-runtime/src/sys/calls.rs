@@ -95,6 +95,15 @@ pub(crate) fn is_mapped(address: usize) -> bool {
     !matches!(result(unsafe { syscall(number::MINCORE, arguments) }), Err(NOT_MAPPED))
 }
 
+/// Whether eight bytes at an address that is a multiple of eight can be read, as the kernel finds: it looks at them before it sees that it is asked for nothing.
+pub(crate) fn can_read(address: usize) -> bool {
+    const NOTHING: usize = usize::MAX;
+    const EFAULT: Errno = Errno(14);
+    let arguments = [NOTHING, address, 0, size_of::<u64>(), 0, 0];
+    // SAFETY: the kernel reads the bytes, if it can, and changes nothing.
+    !matches!(result(unsafe { syscall(number::RT_SIGPROCMASK, arguments) }), Err(EFAULT))
+}
+
 /// Lets every thread of the process pass a full memory barrier, now; `false` if the kernel cannot.
 pub(crate) fn barrier_for_all() -> bool {
     const EXPEDITED: usize = 1 << 3;
