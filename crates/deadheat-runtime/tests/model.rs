@@ -139,7 +139,7 @@ use growing::{Cell, Knows, at};
 use lock::Lock;
 use park::Park;
 use spans::Span;
-use stripe::{Shown, Stripe};
+use stripe::{Shown, Stripe, Which};
 use word::{ATOMIC, WRITE};
 
 /// Explores a model: with `DEADHEAT_ACCEPT=full` all its runs of at most `most` switches of threads that could go on, or all that
@@ -239,7 +239,7 @@ fn who_asks_for_a_free_stripe_has_it_alone_or_leaves_it() {
 /// A load without the stripe has the note that goes with the value, or none that counts.
 #[test]
 fn what_is_noted_of_an_atomic_goes_with_its_value() {
-    const ADDRESS: u64 = 0x1234_5678;
+    const WHICH: Which = Which::new(0x1234_5678, 2);
     loom::model(|| {
         let shared = Arc::new((Stripe::new(), AtomicU64::new(0)));
         let noted = |by| Shown { by, object: 10 * by };
@@ -247,20 +247,20 @@ fn what_is_noted_of_an_atomic_goes_with_its_value() {
             let held = shared.0.take(1, true).expect("a patient taker gets it");
             held.wrote();
             shared.1.store(value, Ordering::Relaxed);
-            held.show(ADDRESS, noted(value));
+            held.show(WHICH, noted(value));
         };
         store(&shared, 1);
         let other = Arc::clone(&shared);
         let thread = thread::spawn(move || store(&other, 2));
         if let Some(writes) = shared.0.quiet() {
             let value = shared.1.load(Ordering::Acquire);
-            let shown = shared.0.shown(ADDRESS);
+            let shown = shared.0.shown(WHICH);
             if shared.0.is_still(writes) {
                 assert_eq!(shown, Some(noted(value)));
             }
         }
         thread.join().expect("the thread ends");
-        assert_eq!(shared.0.shown(ADDRESS), Some(noted(2)));
+        assert_eq!(shared.0.shown(WHICH), Some(noted(2)));
         assert_eq!(shared.0.quiet(), Some(2));
     });
 }

@@ -224,6 +224,28 @@ fn races_in_what_a_library_calls_that_is_not_instrumented_are_told_with_a_note()
     });
 }
 
+/// So may one that creates the program's threads, whatever calls them.
+#[test]
+fn races_of_threads_that_a_library_created_which_is_not_instrumented_are_told_with_a_note() {
+    const LIBRARY: &str = "\
+#include <pthread.h>
+pthread_t start(void *(*function)(void *)) { pthread_t thread; pthread_create(&thread, 0, function, 0); return thread; }
+";
+    let program = PROGRAM
+        .replace("int one, two;", "int one, two;\npthread_t start(void *(*function)(void *));")
+        .replace("pthread_create(&thread, 0, work, 0);", "thread = start(work);");
+    each_compiler("uninstrumented-creator", |compilers, folder| {
+        fs::write(folder.join("library.c"), LIBRARY).expect("writable");
+        let plain = ["cc", "-O1", "-fno-sanitize=thread", "-g0", "-shared", "-fPIC", "library.c", "-o"];
+        ok(with(compilers).args(plain).arg("libstart.so"), folder);
+        build(compilers, folder, &program, &["-g", "libstart.so", "-Wl,-rpath,$ORIGIN"]);
+        let told = run(folder, &[]);
+        let note = "deadheat: 2 races are of threads that a library created which is not instrumented, `libstart.so`: what it orders \
+                    is not seen.";
+        assert!(said(&told).contains(note), "{}", said(&told));
+    });
+}
+
 /// Between any two instructions of `put_between` in the first thread, those of the runtime among them, a handler calls functions.
 const STEPS: &str = "\
 #include <pthread.h>

@@ -57,10 +57,12 @@ fn build(folder: &Path, compiler: &str, optimisation: &str) -> Result<(), String
         "-w",
         "-fno-builtin",
         "-pthread",
+        "-mcx16",
         "-o",
         "program",
         "program.c",
         "turns.o",
+        "-latomic",
     ]);
     let built = output(&mut command, folder);
     if built.status.success() { Ok(()) } else { Err(format!("it is not compiled: {}", said(&built))) }

@@ -1,6 +1,7 @@
 //! What the analyses share: clocks, threads, lock sets, blocks, synchronisation objects, and
 //! the order that they make together.
 
+pub mod atomics;
 pub mod barrier;
 pub mod blocks;
 pub mod bytes;

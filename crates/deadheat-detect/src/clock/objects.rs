@@ -6,10 +6,11 @@
 use std::collections::BTreeSet;
 use std::collections::hash_map::Entry;
 
+use deadheat_core::access::Access;
 use deadheat_core::event::SyncKind;
-use deadheat_core::ids::ThreadId;
 use rustc_hash::FxHashMap;
 
+use super::atomics::{Atomic, Atomics, Bytes, GRANULE, parts};
 use super::barrier::Barrier;
 use super::condition::Condition;
 use super::vector::Clock;
@@ -18,7 +19,7 @@ use super::vector::Clock;
 #[derive(Debug, Default)]
 pub struct Objects {
     locks: FxHashMap<u64, Lock>,
-    atomics: FxHashMap<u64, Atomic>,
+    atomics: Atomics,
     points: FxHashMap<(u64, Point), Clock>,
     conditions: FxHashMap<u64, Condition>,
     barriers: FxHashMap<u64, Barrier>,
@@ -66,29 +67,18 @@ impl Addresses {
     }
 }
 
-/// A store that publishes nothing goes over the atomic at an address.
-fn silence(atomics: &mut FxHashMap<u64, Atomic>, points: &FxHashMap<(u64, Point), Clock>, address: u64) {
-    if let Some(atomic) = atomics.get_mut(&address) {
-        atomic.own = None;
-        match points.get(&(address, Point::Annotation)) {
-            Some(announced) => atomic.shown.assign(announced),
-            None => atomic.shown.clear(),
-        }
+/// A store that publishes nothing goes over an atomic, at whose first byte something was `announced`, or not.
+fn silence(atomic: &mut Atomic, announced: Option<&Clock>) {
+    atomic.own = None;
+    match announced {
+        Some(announced) => atomic.shown.assign(announced),
+        None => atomic.shown.clear(),
     }
 }
 
 /// Whether something in memory can be there, and not what a runtime numbers itself.
 const fn is_memory(address: u64) -> bool {
     address >> 56 == 0
-}
-
-/// What an atomic lets who acquires it see.
-#[derive(Debug, Default)]
-pub struct Atomic {
-    /// What its release sequences' heads published.
-    pub shown: Clock,
-    /// The thread that published all of it, so that its own stores continue them.
-    pub own: Option<ThreadId>,
 }
 
 /// What a lock lets its next holders see.
@@ -134,32 +124,51 @@ impl Objects {
         })
     }
 
-    /// What an acquire load of the atomic at an address would see.
-    #[must_use]
-    pub fn atomic(&self, address: u64) -> Option<&Clock> {
-        self.atomics.get(&address).map(|atomic| &atomic.shown)
+    /// Calls `each` with what an acquire load would see.
+    pub fn each_shown(&self, load: &Access, each: impl FnMut(&Clock)) {
+        self.atomics.each_shown(load, each);
     }
 
-    /// Whose stores continue the release sequences of the atomic at an address, if anybody's.
+    /// The bytes of an atomic access, if they lie within a granule and no atomic has some of them and others as well.
     #[must_use]
-    pub fn own(&self, address: u64) -> Option<ThreadId> {
-        self.atomics.get(&address)?.own
+    pub fn alone(&self, access: &Access) -> Option<Bytes> {
+        let mut parts = parts(access);
+        let first = parts.next()?;
+        (parts.next().is_none() && !self.atomics.is_cut_by(first)).then_some(first)
     }
 
-    /// The atomic at an address.
-    pub fn atomic_mut(&mut self, address: u64) -> &mut Atomic {
-        let Self { atomics, addresses, .. } = self;
-        atomics.entry(address).or_insert_with(|| {
-            addresses.insert(address);
-            Atomic::default()
-        })
+    /// The atomic of just these bytes, which are [alone](Self::alone), if there is one.
+    #[must_use]
+    pub fn atomic(&self, bytes: Bytes) -> Option<&Atomic> {
+        self.atomics.get(bytes)
+    }
+
+    /// The atomic of just these bytes, which are [alone](Self::alone).
+    pub fn atomic_mut(&mut self, bytes: Bytes) -> &mut Atomic {
+        if self.atomics.get(bytes).is_none() {
+            self.addresses.insert(bytes.0);
+        }
+        self.atomics.get_mut(bytes)
+    }
+
+    /// The atomics of the parts of an access's bytes, which show nothing: who had some of them is left with the rest.
+    pub fn cut(&mut self, access: &Access, mut each: impl FnMut(&mut Atomic, Option<&Clock>)) {
+        let Self { atomics, points, addresses, .. } = self;
+        for bytes in parts(access) {
+            let atomic = atomics.cut(bytes, |address| addresses.insert(address));
+            each(atomic, points.get(&(bytes.0, Point::Annotation)));
+        }
     }
 
     /// Whoever acquires the atomic or the lock at an address sees what was announced there, too.
     pub fn announce(&mut self, address: u64, clock: &Clock) {
         self.point(address, Point::Annotation).join(clock);
         if is_memory(address) {
-            self.atomic_mut(address).shown.join(clock);
+            let atomic = match self.atomics.around(address) {
+                Some(atomic) => atomic,
+                None => self.atomics.get_mut((address, 1)),
+            };
+            atomic.shown.join(clock);
             if let Some(lock) = self.locks.get_mut(&address) {
                 lock.written.join(clock);
             }
@@ -169,21 +178,32 @@ impl Objects {
     /// What is seen by who acquires what was announced at an address: also what the atomic and the lock there show.
     pub fn announced(&self, address: u64, clock: &mut Clock) {
         let announced = self.points.get(&(address, Point::Annotation));
-        let of_memory = || [self.atomic(address), self.locks.get(&address).map(|lock| &lock.written)];
+        let atomic = || self.atomics.overlapping((address, 1)).next().map(|(_, atomic)| &atomic.shown);
+        let of_memory = || [atomic(), self.locks.get(&address).map(|lock| &lock.written)];
         let shown = if is_memory(address) { of_memory() } else { [None, None] };
         announced.into_iter().chain(shown.into_iter().flatten()).for_each(|shown| clock.join(shown));
     }
 
-    /// The atomic at an address was overwritten by a store that publishes nothing: it shows only what was announced there.
-    pub fn silence_atomic(&mut self, address: u64) {
-        silence(&mut self.atomics, &self.points, address);
+    /// The atomic of just these bytes was overwritten by a store that publishes nothing: it shows only what was announced at the first.
+    pub fn silence_atomic(&mut self, bytes: Bytes) {
+        if self.atomics.get(bytes).is_some() {
+            silence(self.atomics.get_mut(bytes), self.points.get(&(bytes.0, Point::Annotation)));
+        }
     }
 
-    /// The same for every atomic in a range.
+    /// The same for all bytes in a range that an atomic has.
     pub fn silence_atomics(&mut self, start: u64, end: u64) {
         let Self { atomics, points, addresses, .. } = self;
-        for address in addresses.range(start, end) {
-            silence(atomics, points, address);
+        // One that begins before lies within the same granule.
+        let near = addresses.range(start & !(GRANULE - 1), end).filter(|&address| atomics.begins(address));
+        let near: Vec<u64> = near.collect();
+        for address in near {
+            let Some(((_, size), _)) = atomics.overlapping((address, 1)).next() else { continue };
+            let (from, to) = (address.max(start), (address + size).min(end));
+            if from < to {
+                let atomic = atomics.cut((from, to - from), |address| addresses.insert(address));
+                silence(atomic, points.get(&(from, Point::Annotation)));
+            }
         }
     }
 
@@ -222,7 +242,7 @@ impl Objects {
         for family in [Point::Semaphore, Point::Once, Point::Annotation] {
             self.points.remove(&(address, family));
         }
-        if !self.atomics.contains_key(&address) {
+        if !self.atomics.begins(address) {
             self.addresses.remove(address);
         }
     }
@@ -237,10 +257,24 @@ impl Objects {
 
     /// Forgets every object in a range of memory that gets a new life.
     pub fn forget_range(&mut self, start: u64, end: u64) {
+        self.cut_at_ends(start, end);
         loop {
             let Some(address) = self.addresses.range(start, end).next() else { return };
-            self.atomics.remove(&address);
+            self.atomics.remove(address);
             self.forget(address);
+        }
+    }
+
+    /// Of atomics that lie across an end of a range no part stays within.
+    fn cut_at_ends(&mut self, start: u64, end: u64) {
+        let Self { atomics, addresses, .. } = self;
+        for edge in [start, end].into_iter().filter(|edge| !edge.is_multiple_of(GRANULE)) {
+            let around = atomics.overlapping((edge, 1)).next().map(|(bytes, _)| bytes);
+            let Some((first, size)) = around.filter(|&(first, _)| first < edge) else { continue };
+            let (from, to) = (first.max(start), (first + size).min(end));
+            if from < to {
+                atomics.cut((from, to - from), |address| addresses.insert(address));
+            }
         }
     }
 

@@ -14,24 +14,26 @@
 //! - A seq_cst operation or fence is an acquire-release one. The single total order of seq_cst
 //!   operations restricts which values may be read; it makes nothing happen before anything
 //!   else, so no edge is drawn from it.
-//! - A plain store to an atomic's first byte ends its release sequence, as it writes a value
+//! - A plain store to bytes of an atomic ends their release sequences, as it writes values
 //!   that nobody released.
 //! - What a program announces at an address (`__tsan_release`) is seen by who acquires an atomic
 //!   or a lock there, whatever is stored behind it but by a release; who acquires what was
 //!   announced (`__tsan_acquire`) sees what these show.
-//!
-//! Departure: an atomic is known by its first address. Where a program accesses one atomic in
-//! several sizes (which the standards do not speak of), accesses that start at the same address
-//! synchronise and others do not.
+//! - Atomics are known by their bytes. Where a program accesses some of them in operations of several sizes (which the
+//!   standards do not speak of), a load sees what is shown of each byte that it reads, and a read-modify-write passes on all of that with
+//!   each byte that it writes: they are one value, as they were when it read them. A thread's own store continues only what it published by operations on the same
+//!   bytes.
 
 use deadheat_core::access::{Access, MemoryOrder};
 use deadheat_core::event::{LockMode, SyncKind};
 use deadheat_core::ids::ThreadId;
 use deadheat_core::race::HeldLock;
 
+use super::atomics::parts;
 use super::lockset::{LockTable, Released};
 use super::objects::{Objects, Point};
 use super::threads::Threads;
+use super::vector::Clock;
 
 /// Threads, locks and objects, and what each of them knows of the others' past.
 #[derive(Debug, Default)]
@@ -167,13 +169,9 @@ impl Order {
         if !access.mode.reads() {
             return;
         }
-        let Some(seen) = self.objects.atomic(access.address) else { return };
         let thread = self.threads.row_mut(row);
-        if order.acquires() {
-            thread.clock.join(seen);
-        } else {
-            thread.fences.loaded.join(seen);
-        }
+        let known = if order.acquires() { &mut thread.clock } else { &mut thread.fences.loaded };
+        self.objects.each_shown(access, |shown| known.join(shown));
     }
 
     /// What an atomic access publishes. It comes after the access itself was judged: who
@@ -182,10 +180,13 @@ impl Order {
         if !access.mode.writes() {
             return;
         }
+        let Some(bytes) = self.objects.alone(access) else {
+            return self.atomic_publishes_across(row, access, order);
+        };
         let thread = self.threads.row(row);
         let own = Some(thread.id);
         if order.releases() {
-            let atomic = self.objects.atomic_mut(access.address);
+            let atomic = self.objects.atomic_mut(bytes);
             if access.mode.reads() {
                 atomic.shown.join(&thread.clock);
                 atomic.own = own.filter(|_| order.acquires());
@@ -195,14 +196,46 @@ impl Order {
             }
             return self.threads.publish(row);
         }
-        if !access.mode.reads() && self.objects.own(access.address) != own {
-            self.objects.silence_atomic(access.address);
+        if !access.mode.reads() && self.objects.atomic(bytes).is_some_and(|atomic| atomic.own != own) {
+            self.objects.silence_atomic(bytes);
         }
         let published = &thread.fences.released;
         if !published.is_empty() {
-            let atomic = self.objects.atomic_mut(access.address);
+            let atomic = self.objects.atomic_mut(bytes);
             atomic.shown.join(published);
             atomic.own = atomic.own.filter(|_| atomic.own == own);
+        }
+    }
+
+    /// As [`Self::atomic_publishes`], of an access to other bytes than those of atomics that have some of them, or to bytes of more than a granule. What
+    /// it read it passes on with all that it wrote.
+    #[cold]
+    fn atomic_publishes_across(&mut self, row: usize, access: &Access, order: MemoryOrder) {
+        let (reads, releases) = (access.mode.reads(), order.releases());
+        let mut shown = Clock::default();
+        let mut is_over = false;
+        self.objects.each_shown(access, |seen| {
+            is_over = true;
+            if reads {
+                shown.join(seen);
+            }
+        });
+        let thread = self.threads.row(row);
+        shown.join(if releases { &thread.clock } else { &thread.fences.released });
+        if shown.is_empty() && (reads || !is_over) {
+            return;
+        }
+        let is_own = releases && (!reads || order.acquires()) && parts(access).count() == 1;
+        let own = Some(thread.id).filter(|_| is_own);
+        self.objects.cut(access, |atomic, announced| {
+            atomic.shown.assign(&shown);
+            if let Some(announced) = announced.filter(|_| !reads && !releases) {
+                atomic.shown.join(announced);
+            }
+            atomic.own = own;
+        });
+        if releases {
+            self.threads.publish(row);
         }
     }
 }

@@ -358,6 +358,7 @@ impl Lockset {
 
     fn atomic(&mut self, row: usize, access: &Access, memory: MemoryOrder) {
         self.atomics.add(access.address);
+        self.atomics.add(access.end().saturating_sub(1));
         self.each_order(|order| {
             order.atomic_learns(row, access, memory);
             // It is not judged, but it has a moment of its own.

@@ -13,7 +13,9 @@
 
 pub mod reorder;
 
-use deadheat_core::access::{Access, MemoryOrder, Mode, Via};
+use std::collections::BTreeSet;
+
+use deadheat_core::access::{Access, Mode, Via};
 use deadheat_core::event::{BlockKind, Event, LockMode, Op, SyncKind};
 use deadheat_core::ids::ThreadId;
 use deadheat_core::rule::conflicts;
@@ -113,6 +115,11 @@ fn begins(event: &Event, byte: u64) -> Option<BlockKind> {
 /// Heap blocks on an 8-byte boundary own the whole of their last 8 bytes.
 fn owned(address: u64, size: u64, kind: BlockKind) -> u64 {
     if kind == BlockKind::Heap && address.is_multiple_of(8) { size.div_ceil(8) * 8 } else { size }
+}
+
+/// The bytes that an access has; one of no size has its first.
+fn bytes_of(access: &Access) -> impl Iterator<Item = u64> + use<> {
+    access.address..access.end().max(access.address.saturating_add(1))
 }
 
 fn access(events: &[Event], index: usize) -> Option<Access> {
@@ -241,10 +248,15 @@ impl Edges<'_> {
                 other == kind
             }
         };
-        let seen = |&at: &usize| match self.events[at].op {
-            Op::Signal { object: on, kind } => {
-                on == object && of_family(kind) && !self.forgotten(object, at, index)
+        // What is announced in memory the atomic there shows as well, and that stays where another object there is made or destroyed.
+        let is_gone = |at| match kind {
+            SyncKind::Annotation => {
+                self.events[at..index].iter().any(|event| begins(event, object).is_some())
             }
+            _ => self.forgotten(object, at, index),
+        };
+        let seen = |&at: &usize| match self.events[at].op {
+            Op::Signal { object: on, kind } => on == object && of_family(kind) && !is_gone(at),
             _ => false,
         };
         (start..index).filter(seen).collect()
@@ -288,55 +300,59 @@ impl Edges<'_> {
     }
 
     /// The events that an atomic read synchronises with, if it or a later fence acquires: the
-    /// heads of the release sequences that the value it reads belongs to.
+    /// heads of the release sequences that the bytes it reads belong to.
     fn read_from(&self, index: usize, read: &Access) -> Vec<usize> {
         let mut heads = Vec::new();
         if !read.mode.reads() {
             return heads;
         }
-        for (at, write, order) in self.atomic_writes_before(index, read.address) {
-            if order.releases() {
-                heads.push(at);
-            } else {
-                heads.extend(self.release_fence_before(at));
+        // The bytes whose present values are still looked for.
+        let mut bytes: BTreeSet<u64> = bytes_of(read).collect();
+        for at in (0..index).rev() {
+            bytes.retain(|&byte| begins(&self.events[at], byte).is_none());
+            let Some(write) = access(self.events, at).filter(|access| access.mode.writes()) else { continue };
+            let written: Vec<u64> = bytes_of(&write).filter(|byte| bytes.contains(byte)).collect();
+            if written.is_empty() {
+                continue;
             }
-            if !write.mode.reads() {
+            if let Some(order) = write.atomic {
+                if order.releases() {
+                    heads.push(at);
+                } else {
+                    heads.extend(self.release_fence_before(at));
+                }
+                if write.mode.reads() {
+                    // It passes on what it read, with all that it wrote.
+                    bytes.extend(bytes_of(&write));
+                    continue;
+                }
                 if !order.releases() {
                     heads.extend(self.own_sequence(at, &write));
                 }
-                break;
             }
+            written.iter().for_each(|byte| _ = bytes.remove(byte));
         }
         heads
     }
 
-    /// The atomic writes to an address before an event, the last one first, as far back as its present value comes from: with their
-    /// orders, and where they are.
-    fn atomic_writes_before(
-        &self,
-        index: usize,
-        address: u64,
-    ) -> impl Iterator<Item = (usize, Access, MemoryOrder)> {
-        let write = move |at| access(self.events, at).filter(|access| access.mode.writes());
-        let ends =
-            move |write: &Access| write.atomic.is_none() && (write.address..write.end()).contains(&address);
-        (0..index)
-            .rev()
-            .take_while(move |&at| {
-                begins(&self.events[at], address).is_none() && !write(at).is_some_and(|write| ends(&write))
-            })
-            .filter_map(move |at| {
-                let write = write(at).filter(|write| write.address == address)?;
-                Some((at, write, write.atomic?))
-            })
-    }
-
-    /// What the store at `index`, which does not release, goes on showing: of what its thread itself published there before, if
-    /// no other thread stored or published there since.
+    /// What the store at `index`, which does not release, goes on showing: of what its thread itself published there before by operations on the same bytes, if
+    /// no other thread stored or published there since, and nothing wrote to some of these bytes and others as well, or not to all.
     fn own_sequence(&self, index: usize, store: &Access) -> Vec<usize> {
         let thread = self.events[index].thread;
         let mut heads = Vec::new();
-        for (at, write, order) in self.atomic_writes_before(index, store.address) {
+        let is_there = |byte: u64| bytes_of(store).any(|of_store| of_store == byte);
+        if bytes_of(store).any(|byte| byte / 8 != store.address / 8) {
+            return heads;
+        }
+        for at in (0..index).rev() {
+            if bytes_of(store).any(|byte| begins(&self.events[at], byte).is_some()) {
+                break;
+            }
+            let Some(write) = access(self.events, at).filter(|access| access.mode.writes()) else { continue };
+            if !bytes_of(&write).any(is_there) {
+                continue;
+            }
+            let Some(order) = write.atomic.filter(|_| bytes_of(&write).eq(bytes_of(store))) else { break };
             let (own, only_writes) = (self.events[at].thread == thread, !write.mode.reads());
             let published = if order.releases() { Some(at) } else { self.release_fence_before(at) };
             match published {

@@ -151,8 +151,8 @@ impl Generator {
     }
 
     fn atomic(&mut self, thread: usize) {
-        let size = self.random.pick(&[1, 4, 4, 8]);
-        let address = (self.plan.base + self.random.pick(&[0, 0, 0, 4, 8])) & !(size - 1);
+        let size = self.random.pick(&[1, 2, 4, 4, 4, 4, 8, 8, 16]);
+        let address = (self.plan.base + self.random.pick(&[0, 0, 0, 0, 1, 4, 6, 8])) & !(size - 1);
         let mode = self.random.pick(&[Mode::Read, Mode::Write, Mode::ReadWrite]);
         let order = Some(self.random.pick(&ORDERS));
         self.push(thread, Op::Access(Access { atomic: order, ..Access::plain(address, size, mode) }));

@@ -101,6 +101,12 @@ impl Taken {
         Some(Taken { first, second: Some(second) })
     }
 
+    /// Both.
+    #[inline(always)]
+    fn held(&self) -> (&Held<'static>, Option<&Held<'static>>) {
+        (&self.first, self.second.as_ref())
+    }
+
     /// As [`Held::wrote`], in each of them.
     #[inline(always)]
     fn wrote(&self) {
@@ -240,10 +246,10 @@ unsafe fn detect<R>(
         if meant.writes() {
             taken.wrote();
         }
-        online::soon(address, &taken.first);
+        online::soon((address, log2), &taken.first);
         let outcome = operation();
         let (mode, order) = (outcome.mode, outcome.order);
-        online::atomic(thread, &Operation { pc, address, log2, mode, order }, &taken.first);
+        online::atomic(thread, &Operation { pc, address, log2, mode, order }, taken.held());
         if loads {
             short::remember(thread, (pc, address), taken.writes());
         }
@@ -346,7 +352,7 @@ unsafe fn record_and_detect<R>(
         }
         turn.record(key, address as u64, None, load.then_some(version));
         let (mode, order) = (outcome.mode, outcome.order);
-        turn.judge(|| online::atomic(thread, &Operation { pc, address, log2, mode, order }, &taken.first));
+        turn.judge(|| online::atomic(thread, &Operation { pc, address, log2, mode, order }, taken.held()));
         outcome.result
     }
 }

@@ -21,6 +21,20 @@ pub(crate) struct Stripe {
     shown: [[AtomicU64; 3]; 2],
 }
 
+/// Which atomic something is noted of: operations of other sizes at its address are others'.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Which(u64);
+
+impl Which {
+    /// That of operations on `1 << log2` bytes at an address.
+    #[inline(always)]
+    pub(crate) const fn new(address: u64, log2: u16) -> Which {
+        // No memory has such high addresses.
+        const SHIFT: u32 = 56;
+        Which(address ^ (log2 as u64) << SHIFT)
+    }
+}
+
 /// What is noted of an atomic.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Shown {
@@ -118,9 +132,9 @@ impl Stripe {
 
     /// What is noted of an atomic, if it is.
     #[inline(always)]
-    pub(crate) fn shown(&self, address: u64) -> Option<Shown> {
-        let [of, by, object] = &self.shown[place(address)];
-        (of.load(Ordering::Relaxed) == address)
+    pub(crate) fn shown(&self, which: Which) -> Option<Shown> {
+        let [of, by, object] = &self.shown[place(which)];
+        (of.load(Ordering::Relaxed) == which.0)
             .then(|| Shown { by: by.load(Ordering::Relaxed), object: object.load(Ordering::Relaxed) })
     }
 
@@ -141,8 +155,8 @@ impl Stripe {
 
 /// Which note an atomic has: neighbours have different ones.
 #[inline(always)]
-const fn place(address: u64) -> usize {
-    ((address >> 2 ^ address >> 3) & 1) as usize
+const fn place(which: Which) -> usize {
+    ((which.0 >> 2 ^ which.0 >> 3) & 1) as usize
 }
 
 /// A stripe that is held.
@@ -168,15 +182,15 @@ impl Held<'_> {
 
     /// As [`Stripe::shown`].
     #[inline(always)]
-    pub(crate) fn shown(&self, address: u64) -> Option<Shown> {
-        self.stripe.shown(address)
+    pub(crate) fn shown(&self, which: Which) -> Option<Shown> {
+        self.stripe.shown(which)
     }
 
     /// Notes what an atomic shows. A write was counted.
     #[inline(always)]
-    pub(crate) fn show(&self, address: u64, shown: Shown) {
-        let [of, by, object] = &self.stripe.shown[place(address)];
-        of.store(address, Ordering::Relaxed);
+    pub(crate) fn show(&self, which: Which, shown: Shown) {
+        let [of, by, object] = &self.stripe.shown[place(which)];
+        of.store(which.0, Ordering::Relaxed);
         by.store(shown.by, Ordering::Relaxed);
         object.store(shown.object, Ordering::Relaxed);
     }

@@ -8,12 +8,12 @@ use deadheat_core::access::{Access, MemoryOrder, Mode, Via};
 
 use super::eye::Eye;
 use super::history::Kept;
-use super::object::{self, Family, Object};
+use super::object::{self, Bytes, Found, Object};
 use super::pair::{self, Entered};
 use super::shadow::{self, Cell};
 use super::word::{self, ATOMIC, GRANULE, WRITE};
 use super::{JUDGING, ORDERING, enter, judge, looking, ordering, quick};
-use crate::hot::stripe::{Held, Shown};
+use crate::hot::stripe::{Held, Shown, Which};
 use crate::hot::thread::Thread;
 use crate::sys;
 
@@ -34,6 +34,18 @@ impl Operation {
         Access { address: address as u64, size: 1 << log2, mode, atomic: Some(order), via: Via::Code }
     }
 
+    /// Its bytes, if they lie within a granule.
+    #[inline(always)]
+    const fn bytes(&self) -> Bytes {
+        (self.address as u64, 1 << self.log2)
+    }
+
+    /// As which atomic's what it finds is noted.
+    #[inline(always)]
+    const fn which(&self) -> Which {
+        Which::new(self.address as u64, self.log2)
+    }
+
     #[inline(always)]
     fn kept(&self) -> Kept {
         let place = (self.address as u64, u32::from(self.log2));
@@ -44,32 +56,38 @@ impl Operation {
 /// The lines that an operation is about to change, whose stripe is held, are fetched at once: each locked instruction waits for its own alone, and all behind it
 /// would wait for that.
 #[inline(always)]
-pub(crate) fn soon(address: usize, held: &Held<'_>) {
+pub(crate) fn soon((address, log2): (usize, u16), held: &Held<'_>) {
     sys::machine::prefetch_to_write(address);
     if let Some(cell) = shadow::cell(address) {
         sys::machine::prefetch_to_write(core::ptr::from_ref(cell) as usize);
     }
-    if let Some(shown) = held.shown(address as u64) {
+    if let Some(shown) = held.shown(Which::new(address as u64, log2)) {
         Object::lines(shown.object as usize).into_iter().for_each(sys::machine::prefetch_to_write);
     } else {
         object::soon(address as u64);
     }
 }
 
-/// Takes account of an operation, whose stripe is held; a write is counted.
+/// The stripes of an operation's bytes: the first in the table, and the other if they have two.
+pub(crate) type Stripes<'a> = (&'a Held<'a>, Option<&'a Held<'a>>);
+
+/// Takes account of an operation, whose stripes are held; a write is counted.
 ///
 /// # Safety
 /// `thread` is the calling thread's.
 #[inline(never)]
-pub(crate) unsafe fn atomic(thread: *mut Thread, what: &Operation, held: &Held<'_>) {
-    let address = what.address as u64;
+pub(crate) unsafe fn atomic(thread: *mut Thread, what: &Operation, stripes: Stripes<'_>) {
+    let (held, _) = stripes;
     // SAFETY: the caller's promise; what is noted is there.
     unsafe {
-        let Some(cell) = cell_of(thread, what) else { return in_general(thread, what, held) };
-        let shown = held.shown(address);
+        let Some(cell) = cell_of(thread, what) else { return in_general(thread, what, stripes) };
+        let shown = held.shown(what.which());
         let object = match shown {
             Some(shown) => (shown.object as *mut Object).as_mut(),
-            None => object::find(address, Family::Atomic),
+            None => match object::atomic(what.bytes()) {
+                Found::Alone(object) => object,
+                Found::Cut => return in_general(thread, what, stripes),
+            },
         };
         if let Some(object) = &object
             && what.mode.reads()
@@ -190,7 +208,7 @@ fn show(what: &Operation, object: Option<&Object>, held: &Held<'_>) {
         Some(object) => object.shown(),
         None => Shown { by: Shown::NOTHING, object: 0 },
     };
-    held.show(what.address as u64, shown);
+    held.show(what.which(), shown);
 }
 
 /// The thread learns what an object shows.
@@ -294,42 +312,70 @@ unsafe fn publish(
 /// As [`publish`], where that is not done in few steps.
 ///
 /// # Safety
-/// As for [`super::ordering`]; `held` is the stripe of the operation's address.
+/// As for [`super::ordering`]; `held` is the stripe of the operation's bytes, which no atomic has some of and others as well.
 #[inline(never)]
 unsafe fn publish_in_general(thread: *mut Thread, what: &Operation, held: &Held<'_>) {
-    let Operation { address, mode, order, .. } = *what;
+    let Operation { mode, order, .. } = *what;
     // SAFETY: the caller's promise.
     unsafe {
-        let object = object::find(address as u64, Family::Atomic);
+        let object = alone(what);
         if (*thread).eye.atomic_can_publish(mode, order, object.as_deref()) {
-            ordering(thread, |eye| eye.atomic_publishes(address as u64, mode, order));
+            if object.is_none() {
+                // Of operations on some of its bytes and others it may be noted that nothing is shown.
+                held.forget();
+            }
+            ordering(thread, |eye| eye.atomic_publishes(what.bytes(), mode, order));
         }
-        show(what, object::find(address as u64, Family::Atomic).as_deref(), held);
+        show(what, alone(what).as_deref(), held);
+    }
+}
+
+/// The atomic of an operation's bytes, which no other has one of.
+///
+/// # Safety
+/// Their stripe is held.
+unsafe fn alone<'a>(what: &Operation) -> Option<&'a mut Object> {
+    // SAFETY: the caller's promise.
+    match unsafe { object::atomic(what.bytes()) } {
+        Found::Alone(object) => object,
+        Found::Cut => None,
     }
 }
 
 /// As [`atomic`].
 ///
 /// # Safety
-/// As there; `held` is the stripe of the operation's address.
+/// As there.
 #[cold]
 #[inline(never)]
-unsafe fn in_general(thread: *mut Thread, what: &Operation, held: &Held<'_>) {
+unsafe fn in_general(thread: *mut Thread, what: &Operation, (held, other): Stripes<'_>) {
     // SAFETY: the caller's promise.
     unsafe {
         if (*thread).eye.slot == 0 || (*thread).busy == ORDERING || super::has_given_up() {
             return;
         }
-        let object = object::find(what.address as u64, Family::Atomic);
-        if let Some(object) = &object
-            && what.mode.reads()
-            && !(*thread).eye.knows(object)
-        {
-            ordering(thread, |eye| eye.atomic_learns(what.order, object));
+        let (address, size) = what.bytes();
+        let parts @ [_, (_, beyond)] = object::parts(address, size);
+        if what.mode.reads() {
+            parts.into_iter().filter(|part| part.1 != 0).for_each(|part| {
+                object::each_atomic(part, |object| {
+                    if !(*thread).eye.knows(object) {
+                        ordering(thread, |eye| eye.atomic_learns(what.order, object));
+                    }
+                });
+            });
         }
         judge(thread, &what.access(), what.pc as u64);
-        if what.mode.writes() {
-            publish_in_general(thread, what, held);
+        if !what.mode.writes() {
+            return;
+        }
+        if beyond == 0 && matches!(object::atomic((address, size)), Found::Alone(_)) {
+            return publish_in_general(thread, what, held);
+        }
+        ordering(thread, |eye| eye.atomic_publishes_across(&parts, what.mode, what.order));
+        held.forget();
+        if let Some(other) = other {
+            other.forget();
         }
     }
 }

@@ -89,7 +89,7 @@ use pair::Entered;
 use report::Mine;
 use shadow::Cell;
 use state::{ALONE, change, give_up, has_given_up};
-use word::{ATOMIC, GRANULE};
+use word::{ATOMIC, BYTES, GRANULE};
 
 /// [`Thread::busy`] while an access is judged.
 const JUDGING: u32 = 1;
@@ -361,8 +361,8 @@ unsafe fn silence(thread: *mut Thread, mine: &Mine<'_>, patient: bool) {
     // One guards the whole granule.
     if let Some(held) = stripes::hold(mine.granule as usize, (owner, patient)) {
         held.forget();
-        let silenced = (0..GRANULE as u64).filter(|at| mine.word >> at & 1 != 0);
-        silenced.for_each(|at| order::silence(mine.granule + at));
+        let bytes = mine.word & BYTES;
+        order::silence((mine.granule + u64::from(bytes.trailing_zeros()), u64::from(bytes.count_ones())));
     }
 }
 

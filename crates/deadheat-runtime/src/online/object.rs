@@ -36,7 +36,9 @@ pub(crate) struct Object {
     next: *mut Object,
     address: u64,
     family: Family,
-    /// For an atomic: the number of the thread that published all that is shown, so that its own stores
+    /// For an atomic: how many bytes it has. They lie within [`STEP`], and no other atomic has one of them.
+    size: u8,
+    /// For an atomic: the number of the thread that published all that is shown, by an operation on just these bytes, so that its own stores
     /// continue its release sequences; 0: none.
     pub(crate) own: u32,
     /// Who published `written` last, if that is exactly what it knew: its slot, and the clock by which others can tell
@@ -124,6 +126,20 @@ impl Object {
         } else {
             word::SEALED
         }
+    }
+
+    /// Whether it is an atomic that has one of these bytes, which are in the same list.
+    #[inline(always)]
+    fn has_of(&self, (address, size): Bytes) -> bool {
+        self.family == Family::Atomic
+            && self.address < address + size
+            && address < self.address + u64::from(self.size)
+    }
+
+    /// The bytes that an atomic has of these, which are in the same list.
+    pub(crate) fn bytes_of(&self, (address, size): Bytes) -> Bytes {
+        let from = self.address.max(address);
+        (from, (self.address + u64::from(self.size)).min(address + size) - from)
     }
 
     /// Adds what is shown to a clock.
@@ -237,17 +253,115 @@ pub(crate) unsafe fn get<'a>(address: u64, family: Family) -> &'a mut Object {
     unsafe {
         match find(address, family) {
             Some(object) => object,
-            None => make(address, family),
+            None => make((address, 1), family),
         }
     }
 }
 
-/// Makes the object of an address.
+/// Bytes within [`STEP`]: the first, and how many.
+pub(crate) type Bytes = (u64, u64);
+
+/// What an access's `size` bytes are within [`STEP`] bytes, and what in the next; nothing more is asked for.
+pub(crate) const fn parts(address: u64, size: u64) -> [Bytes; 2] {
+    let next = (address | (STEP - 1)) + 1;
+    let first = if next - address < size { next - address } else { size };
+    [(address, first), (next, size - first)]
+}
+
+/// What of the atomics is at an operation's bytes.
+pub(crate) enum Found<'a> {
+    /// One has just these, or none has any of them.
+    Alone(Option<&'a mut Object>),
+    /// One has some of them, and not all, or others as well.
+    Cut,
+}
+
+/// Looks for the atomic of these bytes.
+///
+/// # Safety
+/// Their stripe is held.
+#[inline]
+pub(crate) unsafe fn atomic<'a>((address, size): Bytes) -> Found<'a> {
+    let mut cuts = false;
+    // SAFETY: the caller's promise.
+    unsafe {
+        let Some(list) = list(address, false) else { return Found::Alone(None) };
+        let mut at = *list;
+        while !at.is_null() {
+            if (*at).has_of((address, size)) {
+                if ((*at).address, u64::from((*at).size)) == (address, size) {
+                    return Found::Alone(Some(&mut *at));
+                }
+                cuts = true;
+            }
+            at = (*at).next;
+        }
+    }
+    if cuts { Found::Cut } else { Found::Alone(None) }
+}
+
+/// The atomic of these bytes, made if need be; none that has others has any of them.
+///
+/// # Safety
+/// As [`atomic`].
+#[inline]
+pub(crate) unsafe fn get_atomic<'a>(bytes: Bytes) -> &'a mut Object {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match atomic(bytes) {
+            Found::Alone(Some(object)) => object,
+            _ => make(bytes, Family::Atomic),
+        }
+    }
+}
+
+/// Calls `each` with the atomics that have one of these bytes.
+///
+/// # Safety
+/// As [`atomic`]; `each` takes none out.
+pub(crate) unsafe fn each_atomic(bytes: Bytes, mut each: impl FnMut(&mut Object)) {
+    // SAFETY: the caller's promise. What is made meanwhile comes first in the list.
+    unsafe {
+        let Some(list) = list(bytes.0, false) else { return };
+        let mut at = *list;
+        while !at.is_null() {
+            if (*at).has_of(bytes) {
+                each(&mut *at);
+            }
+            at = (*at).next;
+        }
+    }
+}
+
+/// An atomic of just these bytes that shows nothing: of those that had some of them others are left with the rest.
+///
+/// # Safety
+/// As [`atomic`].
+#[cold]
+pub(crate) unsafe fn cut<'a>(bytes: Bytes) -> &'a mut Object {
+    let (start, end) = (bytes.0, bytes.0 + bytes.1);
+    // SAFETY: the caller's promise.
+    unsafe {
+        each_atomic(bytes, |old| {
+            for (from, to) in [(old.address, start), (end, old.address + u64::from(old.size))] {
+                if from < to {
+                    let rest = make((from, to - from), Family::Atomic);
+                    rest.written.assign(&old.written);
+                    (rest.by, rest.version) = (old.by, old.version);
+                }
+            }
+        });
+        remove_of(start, |object| object.has_of(bytes));
+        make(bytes, Family::Atomic)
+    }
+}
+
+/// Makes the object of an address, with so many bytes if it is an atomic.
 ///
 /// # Safety
 /// The address's stripe is held.
 #[cold]
-unsafe fn make<'a>(address: u64, family: Family) -> &'a mut Object {
+unsafe fn make<'a>((address, size): Bytes, family: Family) -> &'a mut Object {
     on_page(address).fetch_add(1, Ordering::Relaxed);
     let object = pool::take(WITH_LINE).cast::<Object>();
     let barrier = Barrier { rounds: List::new(), first: 0, open: false, inside: List::new() };
@@ -263,6 +377,7 @@ unsafe fn make<'a>(address: u64, family: Family) -> &'a mut Object {
             next,
             address,
             family,
+            size: size as u8,
             own: 0,
             by: (0, 0),
             version: 0,
@@ -370,6 +485,7 @@ fn in_page(start: u64, end: u64, each: &mut impl FnMut(u64)) {
 pub(crate) unsafe fn remove_near(at: u64, start: u64, end: u64, mut gone: impl FnMut(u64)) {
     // SAFETY: the caller's promise.
     unsafe {
+        cut_at_ends(at, start, end);
         remove_of(at, |object| {
             let goes = object.family != Family::Thread && object.address >= start && object.address < end;
             if goes {
@@ -377,5 +493,22 @@ pub(crate) unsafe fn remove_near(at: u64, start: u64, end: u64, mut gone: impl F
             }
             goes
         });
+    }
+}
+
+/// Of atomics that lie across an end of a range no part stays within.
+///
+/// # Safety
+/// As [`remove_near`].
+unsafe fn cut_at_ends(at: u64, start: u64, end: u64) {
+    let first = at & !(STEP - 1);
+    let (from, to) = (start.max(first), end.min(first + STEP));
+    if from < to && to - from < STEP {
+        // SAFETY: the caller's promise.
+        unsafe {
+            if matches!(atomic((from, to - from)), Found::Cut) {
+                cut((from, to - from));
+            }
+        }
     }
 }

@@ -11,7 +11,7 @@ use deadheat_core::race::HeldLock;
 
 use super::clock::Clock;
 use super::eye::{Eye, Taken};
-use super::object::{self, Family, Object, Round};
+use super::object::{self, Bytes, Family, Found, Object, Round};
 use super::set::Seen;
 use super::slots;
 use super::word;
@@ -217,10 +217,15 @@ impl Eye {
     unsafe fn announce(&self, address: u64, held: &Held<'_>) {
         // SAFETY: passed on.
         unsafe {
-            let object = object::get(address, Family::Atomic);
-            object.show_too(&self.clock);
-            held.wrote();
-            held.show(address, object.shown());
+            let mut is_shown = false;
+            object::each_atomic((address, 1), |object| {
+                object.show_too(&self.clock);
+                is_shown = true;
+            });
+            if !is_shown {
+                object::get_atomic((address, 1)).show_too(&self.clock);
+            }
+            held.forget();
             if let Some(lock) = object::find(address, Family::Lock) {
                 lock.show_too(&self.clock);
             }
@@ -254,10 +259,9 @@ impl Eye {
                         self.learn(&object.written);
                     }
                     if family == Family::Annotation && is_memory(address) {
-                        for family in [Family::Atomic, Family::Lock] {
-                            if let Some(object) = object::find(address, family) {
-                                self.learn_from(object);
-                            }
+                        object::each_atomic((address, 1), |object| self.learn_from(object));
+                        if let Some(object) = object::find(address, Family::Lock) {
+                            self.learn_from(object);
                         }
                     }
                 }
@@ -381,15 +385,15 @@ impl Eye {
         mode.writes() && (order.releases() || !self.released.is_empty() || ends())
     }
 
-    /// What an atomic access publishes, after it was judged. The stripe is held.
+    /// What an atomic access publishes, after it was judged, if no atomic has some of its bytes and others as well. The stripe is held.
     #[inline]
-    pub(super) fn atomic_publishes(&mut self, address: u64, mode: Mode, order: MemoryOrder) {
+    pub(super) fn atomic_publishes(&mut self, bytes: Bytes, mode: Mode, order: MemoryOrder) {
         let continues = mode.reads();
         if !order.releases() {
-            return self.stores(address, continues);
+            return self.stores(bytes, continues);
         }
         // SAFETY: the stripe is held.
-        let object = unsafe { object::get(address, Family::Atomic) };
+        let object = unsafe { object::get_atomic(bytes) };
         object.own = if !continues || order.acquires() { self.number } else { 0 };
         if !continues || order.acquires() || self.knows(object) {
             // What the object shows is known to this thread: all that it knows is all that is to be shown.
@@ -409,35 +413,93 @@ impl Eye {
         object.own == self.number && object.own != 0
     }
 
-    /// What an atomic access that does not release publishes. The stripe is held.
-    fn stores(&self, address: u64, reads: bool) {
+    /// What an atomic access that does not release publishes, if no atomic has some of its bytes and others as well. The stripe is held.
+    fn stores(&self, bytes: Bytes, reads: bool) {
         // SAFETY: the stripe is held.
         unsafe {
-            let own = object::find(address, Family::Atomic).is_some_and(|object| self.continues(object));
-            if !reads && !own {
-                silence(address);
+            let Found::Alone(object) = object::atomic(bytes) else { return };
+            let own = object.as_ref().is_some_and(|object| self.continues(object));
+            if let Some(object) = object
+                && !reads
+                && !own
+            {
+                silence_all(object, bytes.0);
             }
             if !self.released.is_empty() {
-                let object = object::get(address, Family::Atomic);
+                let object = object::get_atomic(bytes);
                 object.show_too(&self.released);
                 object.own = if own { object.own } else { 0 };
             }
         }
     }
-}
 
-/// A store that publishes nothing ends what the atomic at an address showed, but for what was announced there. Its stripe is held.
-pub(super) fn silence(address: u64) {
-    // SAFETY: the stripe is held.
-    unsafe {
-        if let Some(object) = object::find(address, Family::Atomic) {
-            object.by = (0, 0);
-            object.own = 0;
-            match object::find(address, Family::Annotation) {
-                Some(announced) => object.show(&announced.written, announced.written.width()),
-                None => object.show_nothing(),
+    /// As [`Self::atomic_publishes`], of an access to other bytes than those of atomics that have some of them, or to two granules. What it read it passes on with all
+    /// that it wrote. The stripes of both are held.
+    #[cold]
+    pub(super) fn atomic_publishes_across(&mut self, parts: &[Bytes; 2], mode: Mode, order: MemoryOrder) {
+        let (reads, releases) = (mode.reads(), order.releases());
+        let parts = || parts.iter().copied().filter(|part| part.1 != 0);
+        let (mut shown, mut is_over) = (Clock::new(), false);
+        let mut see = |object: &mut Object| {
+            is_over = true;
+            if reads {
+                object.join_into(&mut shown);
+            }
+        };
+        // SAFETY: the stripes are held.
+        unsafe { parts().for_each(|part| object::each_atomic(part, &mut see)) };
+        if releases {
+            self.tell();
+            shown.join(&self.clock);
+        } else {
+            shown.join(&self.released);
+        }
+        if !shown.is_empty() || !reads && is_over {
+            let is_own = releases && (!reads || order.acquires()) && parts().count() == 1;
+            for bytes in parts() {
+                // SAFETY: as above.
+                let object = unsafe { object::cut(bytes) };
+                if !reads && !releases {
+                    silence_all(object, bytes.0);
+                }
+                object.show_too(&shown);
+                object.own = if is_own { self.number } else { 0 };
             }
         }
+        shown.drop_all();
+        if releases {
+            self.begin_moment();
+        }
+    }
+}
+
+/// A store that publishes nothing ends what atomics showed of these bytes, but for what was announced there. Their stripe is held.
+pub(super) fn silence(bytes: Bytes) {
+    let (mut silenced, mut count) = ([(0, 0); 8], 0);
+    // SAFETY: the stripe is held.
+    unsafe {
+        object::each_atomic(bytes, |object| {
+            silenced[count] = object.bytes_of(bytes);
+            count += 1;
+        });
+        for &bytes in &silenced[..count] {
+            let object = match object::atomic(bytes) {
+                Found::Alone(Some(object)) => object,
+                _ => object::cut(bytes),
+            };
+            silence_all(object, bytes.0);
+        }
+    }
+}
+
+/// As [`silence`], of all bytes of an atomic, which begins at an address.
+fn silence_all(object: &mut Object, address: u64) {
+    object.by = (0, 0);
+    object.own = 0;
+    // SAFETY: the stripe is held.
+    match unsafe { object::find(address, Family::Annotation) } {
+        Some(announced) => object.show(&announced.written, announced.written.width()),
+        None => object.show_nothing(),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use deadheat_report::model::Race;
+use deadheat_report::model::{Frame, Race};
 
 use super::Judged;
 use super::resolve::Resolver;
@@ -49,10 +49,40 @@ pub(super) fn unheeded(resolver: &mut Resolver<'_>) -> Option<String> {
     })
 }
 
-/// Races in what libraries call that are not instrumented: what order those make is not seen. The languages' own libraries and OpenMP's
-/// make none that is not known.
-pub(super) fn called_by_libraries(races: &[Race]) -> Option<String> {
-    const KNOWN: [&str; 9] = [
+/// Races in what libraries call that are not instrumented, or else of threads that they created: what order those make is not seen.
+pub(super) fn by_libraries(races: &[Race]) -> impl Iterator<Item = String> + use<> {
+    let (mut called, mut created) = (Libraries::default(), Libraries::default());
+    for race in races {
+        let callers = race.accesses.iter().flat_map(|access| access.frames.iter().skip(1));
+        if !called.take(callers) {
+            created.take(race.threads.iter().filter_map(|thread| thread.frames.first()));
+        }
+    }
+    let called = called.most_frequent().map(|(races, library)| {
+        format!(
+            "{races} in code that a library calls which is not instrumented, `{library}`: what it orders is not seen. Build it with \
+             deadheat, too, or leave them out by a suppression (called_from_lib:{library})"
+        )
+    });
+    let created = created.most_frequent().map(|(races, library)| {
+        format!(
+            "{races} of threads that a library created which is not instrumented, `{library}`: what it orders is not seen. Build it \
+             with deadheat, too"
+        )
+    });
+    called.into_iter().chain(created)
+}
+
+/// Libraries that are not instrumented, and how many races have to do with them.
+#[derive(Default)]
+struct Libraries<'a> {
+    times: BTreeMap<&'a str, usize>,
+    races: usize,
+}
+
+impl<'a> Libraries<'a> {
+    /// The languages' own libraries and OpenMP's: they make no order that is not known.
+    const KNOWN: [&'static str; 9] = [
         "ld-linux",
         "libc.",
         "libc++",
@@ -63,22 +93,24 @@ pub(super) fn called_by_libraries(races: &[Race]) -> Option<String> {
         "libpthread.",
         "libstdc++.",
     ];
-    let mut libraries = BTreeMap::<&str, usize>::new();
-    let mut count = 0;
-    for race in races {
-        let callers = race.accesses.iter().flat_map(|access| access.frames.iter().skip(1));
-        let unseen = callers
+
+    /// Counts a race that has these frames; `false` if none is of such a library.
+    fn take(&mut self, frames: impl Iterator<Item = &'a Frame>) -> bool {
+        let unseen = frames
             .filter(|frame| frame.library)
             .filter_map(|frame| frame.module.as_deref())
-            .filter(|module| !KNOWN.iter().any(|known| module.starts_with(known)));
+            .filter(|module| !Self::KNOWN.iter().any(|known| module.starts_with(known)));
         let unseen: BTreeSet<_> = unseen.collect();
-        count += usize::from(!unseen.is_empty());
-        unseen.into_iter().for_each(|module| *libraries.entry(module).or_default() += 1);
+        self.races += usize::from(!unseen.is_empty());
+        unseen.iter().for_each(|&module| *self.times.entry(module).or_default() += 1);
+        !unseen.is_empty()
     }
-    let (library, _) = libraries.into_iter().max_by_key(|&(_, times)| times)?;
-    let races = if count == 1 { "1 race is".to_owned() } else { format!("{count} races are") };
-    Some(format!(
-        "{races} in code that a library calls which is not instrumented, `{library}`: what it orders is not seen. Build it with \
-         deadheat, too, or leave them out by a suppression (called_from_lib:{library})"
-    ))
+
+    /// How many races there are, as the beginning of a sentence, and the library that most have to do with.
+    fn most_frequent(self) -> Option<(String, &'a str)> {
+        let (library, _) = self.times.into_iter().max_by_key(|&(_, times)| times)?;
+        let races =
+            if self.races == 1 { "1 race is".to_owned() } else { format!("{} races are", self.races) };
+        Some((races, library))
+    }
 }

@@ -527,7 +527,7 @@ fn resolve(
     summary.notes = summary.ill_formed.iter().map(IllFormed::warning).collect();
     summary.notes.extend(notes(trace, &run));
     summary.notes.extend(found::note(&run, &races));
-    summary.notes.extend(limits::called_by_libraries(&races));
+    summary.notes.extend(limits::by_libraries(&races));
     // Who was started by hand brought them along; what is told then is suspected, too.
     if !(judging.suspected || races.is_empty() && findings.is_empty()) {
         summary.notes.extend(limits::unheeded(&mut resolver));

@@ -5,7 +5,7 @@
 //! of the sides, each with the operations that it travelled by. Departure: fences order nothing
 //! here, and the two ends are told, not what lies between them.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
 use deadheat_core::access::{Access, Mode, Via};
@@ -28,7 +28,8 @@ const MOST_CELLS: usize = 1 << 20;
 enum Object {
     Lock(u64),
     Sync(u64),
-    Atomic(u64),
+    /// The first byte, and how many.
+    Atomic(u64, u64),
     Barrier(u64),
     Begin(ThreadId),
     End(ThreadId),
@@ -90,6 +91,8 @@ pub(crate) struct Edges {
     blocks: HashMap<u64, u64>,
     threads: HashMap<ThreadId, Known>,
     objects: HashMap<Object, Known>,
+    /// By cell, the atomics that have bytes of it and were released: the first byte, and how many.
+    atomics: HashMap<u64, Vec<(u64, u64)>>,
     /// The ways, and how many pairs came by each.
     pub(crate) ways: HashMap<Way, u64>,
     /// Pairs that conflict.
@@ -199,6 +202,25 @@ impl Edges {
         learn(self.threads.entry(thread).or_default(), others, Some(step));
     }
 
+    /// Whoever acquires some of an atomic's bytes acquires what was released of them, in whatever size.
+    fn acquire_atomics(&mut self, thread: ThreadId, access: &Access, step: Step) {
+        let near = cells_of(access).filter_map(|cell| self.atomics.get(&cell)).flatten();
+        let has_of = |&&(first, size): &&(u64, u64)| first < access.end() && access.address < first + size;
+        let atomics: BTreeSet<(u64, u64)> = near.filter(has_of).copied().collect();
+        atomics.into_iter().for_each(|(first, size)| self.acquire(thread, Object::Atomic(first, size), step));
+    }
+
+    fn release_atomic(&mut self, thread: ThreadId, access: &Access, step: Step) {
+        let bytes = (access.address, access.size);
+        for cell in cells_of(access) {
+            let near = self.atomics.entry(cell).or_default();
+            if !near.contains(&bytes) {
+                near.push(bytes);
+            }
+        }
+        self.release(thread, Object::Atomic(bytes.0, bytes.1), step);
+    }
+
     fn synchronise(&mut self, event: &Event) {
         let thread = event.thread;
         let step = |what| Step { what, place: event.place, stack: event.stack };
@@ -261,11 +283,11 @@ impl Visit for Edges {
         let step = Step { what: What::Atomic, place: event.place, stack: event.stack };
         let order = access.atomic;
         if order.is_some_and(|order| order.acquires()) && access.mode.reads() {
-            self.acquire(event.thread, Object::Atomic(access.address), step);
+            self.acquire_atomics(event.thread, &access, step);
         }
         self.access(event, &access);
         if order.is_some_and(|order| order.releases()) && access.mode.writes() {
-            self.release(event.thread, Object::Atomic(access.address), step);
+            self.release_atomic(event.thread, &access, step);
         }
         true
     }

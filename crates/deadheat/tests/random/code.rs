@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::program::{ATOMICS, Access, BLOCKS, How, MUTEXES, Program, RW_LOCKS, What};
+use crate::program::{ATOMICS, Access, BLOCKS, How, MUTEXES, Part, Program, RW_LOCKS, What};
 
 const HEAD: &str = "\
 #include <pthread.h>
@@ -44,7 +44,7 @@ pub(crate) fn code(program: &Program) -> (String, Vec<u64>) {
         "PTHREAD_RWLOCK_INITIALIZER, ".repeat(RW_LOCKS)
     );
     // Each in a line of the caches for itself.
-    add!(text, "volatile atomic_int atomics[{}];", ATOMICS * 16);
+    add!(text, "__attribute__((aligned(64))) volatile char atomics[{}];", ATOMICS * 64);
     (0..program.threads).for_each(|thread| add!(text, "static void *thread_{thread}(void *);"));
     for thread in 0..program.threads {
         add!(text, "static void *thread_{thread}(void *nothing) {{");
@@ -73,15 +73,13 @@ fn statement(what: What) -> String {
         What::ReadLock(at) => format!("pthread_rwlock_rdlock(&rw_locks[{at}]);"),
         What::WriteLock(at) => format!("pthread_rwlock_wrlock(&rw_locks[{at}]);"),
         What::RwUnlock(at, _) => format!("pthread_rwlock_unlock(&rw_locks[{at}]);"),
-        What::Acquire(at) => {
-            format!("(void)atomic_load_explicit(&atomics[{}], memory_order_acquire);", at * 16)
+        What::Acquire(part) => format!("(void)__atomic_load_n({}, __ATOMIC_ACQUIRE);", place(part)),
+        What::Release(part) => format!("__atomic_store_n({}, 1, __ATOMIC_RELEASE);", place(part)),
+        What::Exchange(part) => {
+            format!("(void)__atomic_exchange_n({}, 1, __ATOMIC_ACQ_REL);", place(part))
         }
-        What::Release(at) => {
-            format!("atomic_store_explicit(&atomics[{}], 1, memory_order_release);", at * 16)
-        }
-        What::Exchange(at) => {
-            format!("(void)atomic_fetch_add_explicit(&atomics[{}], 1, memory_order_acq_rel);", at * 16)
-        }
+        What::Store(part) => format!("__atomic_store_n({}, 1, __ATOMIC_RELAXED);", place(part)),
+        What::Pass(part) => format!("(void)__atomic_exchange_n({}, 1, __ATOMIC_RELAXED);", place(part)),
         What::Create(child) => {
             let kept = format!("put({}, (void *)child);", BLOCKS + child);
             format!("{{ pthread_t child; pthread_create(&child, NULL, thread_{child}, NULL); {kept} }}")
@@ -93,6 +91,12 @@ fn statement(what: What) -> String {
         What::Free(block, _) => format!("free(place({block}));"),
         What::Access(access) => made(access),
     }
+}
+
+/// Where a part of an atomic is.
+fn place(Part { atomic, offset, size }: Part) -> String {
+    let kind = if size == 16 { "unsigned __int128".to_owned() } else { format!("uint{}_t", size * 8) };
+    format!("(volatile {kind} *)(atomics + {})", atomic * 64 + offset)
 }
 
 /// The statement of an access.

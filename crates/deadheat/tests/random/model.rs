@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use crate::program::{How, Program, What};
+use crate::program::{How, Part, Program, What};
 
 /// By thread, how many of its accesses are known.
 type Clock = Vec<usize>;
@@ -13,7 +13,6 @@ enum Object {
     Mutex(usize),
     Writers(usize),
     Readers(usize),
-    Atomic(usize),
     Begin(usize),
     End(usize),
 }
@@ -48,6 +47,8 @@ struct Model {
     counts: Vec<usize>,
     moments: Vec<usize>,
     objects: HashMap<Object, Clock>,
+    /// By byte of an atomic, what it shows, and by which operation of which thread alone.
+    shown: HashMap<(usize, usize), (Clock, Option<(usize, Part)>)>,
     /// By block, in which step it was born, and its byte.
     bytes: HashMap<(Option<usize>, usize), Vec<Made>>,
 }
@@ -60,6 +61,7 @@ pub(crate) fn expected(program: &Program) -> Expected {
         counts: none(),
         moments: none(),
         objects: HashMap::new(),
+        shown: HashMap::new(),
         bytes: HashMap::new(),
     };
     let mut births: HashMap<usize, usize> = HashMap::new();
@@ -99,14 +101,42 @@ pub(crate) fn expected(program: &Program) -> Expected {
     expected
 }
 
+/// Adds what is shown to what is known.
+fn join(known: &mut Clock, shown: &Clock) {
+    known.iter_mut().zip(shown).for_each(|(known, &shown)| *known = (*known).max(shown));
+}
+
+/// The bytes of a part, each with its atomic.
+fn bytes(part: Part) -> impl Iterator<Item = (usize, usize)> {
+    (part.offset..part.offset + part.size).map(move |byte| (part.atomic, byte))
+}
+
 impl Model {
     fn learn(&mut self, thread: usize, object: Object) {
         if let Some(shown) = self.objects.get(&object) {
-            self.clocks[thread]
-                .iter_mut()
-                .zip(shown)
-                .for_each(|(known, &shown)| *known = (*known).max(shown));
+            join(&mut self.clocks[thread], shown);
         }
+    }
+
+    /// What is shown of a part's bytes.
+    fn shown_of(&self, part: Part) -> Clock {
+        let mut all = vec![0; self.clocks.len()];
+        bytes(part).filter_map(|byte| self.shown.get(&byte)).for_each(|(shown, _)| join(&mut all, shown));
+        all
+    }
+
+    /// Whether all of it was published by operations of one thread on just that part, which lies within 8 bytes.
+    fn is_only_of(&self, thread: usize, part: Part) -> bool {
+        let by = |byte| self.shown.get(&byte).and_then(|shown| shown.1);
+        part.size <= 8 && bytes(part).all(|byte| by(byte) == Some((thread, part)))
+    }
+
+    /// A part's bytes show what the thread knows, and nothing else.
+    fn show(&mut self, thread: usize, part: Part) {
+        let mut clock = self.clocks[thread].clone();
+        clock[thread] = self.counts[thread];
+        self.shown.extend(bytes(part).map(|byte| (byte, (clock.clone(), Some((thread, part))))));
+        self.moments[thread] += 1;
     }
 
     /// The object shows what the thread knows from now on, beside what it showed before if it `keeps` that.
@@ -114,7 +144,7 @@ impl Model {
         let mut clock = self.clocks[thread].clone();
         clock[thread] = self.counts[thread];
         if keeps && let Some(shown) = self.objects.get(&object) {
-            clock.iter_mut().zip(shown).for_each(|(known, &shown)| *known = (*known).max(shown));
+            join(&mut clock, shown);
         }
         self.objects.insert(object, clock);
         self.moments[thread] += 1;
@@ -131,12 +161,28 @@ impl Model {
             }
             What::RwUnlock(at, true) => self.publish(thread, Object::Writers(at), true),
             What::RwUnlock(at, false) => self.publish(thread, Object::Readers(at), true),
-            What::Acquire(at) => self.learn(thread, Object::Atomic(at)),
+            What::Acquire(part) => {
+                let shown = self.shown_of(part);
+                join(&mut self.clocks[thread], &shown);
+            }
+            What::Release(part) => self.show(thread, part),
+            What::Exchange(part) => {
+                let shown = self.shown_of(part);
+                join(&mut self.clocks[thread], &shown);
+                self.show(thread, part);
+            }
             // A store ends what others released there.
-            What::Release(at) => self.publish(thread, Object::Atomic(at), false),
-            What::Exchange(at) => {
-                self.learn(thread, Object::Atomic(at));
-                self.publish(thread, Object::Atomic(at), true);
+            What::Store(part) => {
+                if !self.is_only_of(thread, part) {
+                    bytes(part).for_each(|byte| _ = self.shown.remove(&byte));
+                }
+            }
+            // What reads as well passes all on that it read.
+            What::Pass(part) => {
+                let shown = self.shown_of(part);
+                let first = bytes(part).next().and_then(|byte| self.shown.get(&byte)?.1);
+                let by = first.filter(|&(thread, of)| of == part && self.is_only_of(thread, part));
+                self.shown.extend(bytes(part).map(|byte| (byte, (shown.clone(), by))));
             }
             What::Create(child) => {
                 self.publish(thread, Object::Begin(child), false);

@@ -34,9 +34,12 @@ pub(crate) enum What {
     WriteLock(usize),
     /// Of a read-write lock; whether it was held for writing.
     RwUnlock(usize, bool),
-    Acquire(usize),
-    Release(usize),
-    Exchange(usize),
+    Acquire(Part),
+    Release(Part),
+    Exchange(Part),
+    /// By relaxed operations: a store, and one that reads as well.
+    Store(Part),
+    Pass(Part),
     /// Another thread is created.
     Create(usize),
     End,
@@ -45,6 +48,14 @@ pub(crate) enum What {
     Allocate(usize, usize),
     Free(usize, usize),
     Access(Access),
+}
+
+/// A part of an atomic that orders, or all of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Part {
+    pub(crate) atomic: usize,
+    pub(crate) offset: usize,
+    pub(crate) size: usize,
 }
 
 /// An access.
@@ -173,9 +184,18 @@ impl Making {
             0..=3 => self.lock(thread),
             4..=5 => self.rw_lock(thread),
             6..=7 => {
-                let object = self.random.below(ATOMICS);
-                let what = [What::Acquire(object), What::Release(object), What::Exchange(object)];
-                let what = self.random.one_of(&what);
+                const PARTS: [(usize, usize); 9] =
+                    [(0, 16), (0, 8), (8, 8), (4, 4), (2, 2), (6, 2), (3, 1), (7, 1), (9, 1)];
+                // Mostly they are of one size.
+                let (offset, size) = if self.random.often(60) { (0, 4) } else { self.random.one_of(&PARTS) };
+                let part = Part { atomic: self.random.below(ATOMICS), offset, size };
+                let ordering = [What::Acquire(part), What::Release(part), What::Exchange(part)];
+                let relaxed = [What::Store(part), What::Pass(part)];
+                let what = if self.random.often(80) {
+                    self.random.one_of(&ordering)
+                } else {
+                    self.random.one_of(&relaxed)
+                };
                 self.add(thread, what);
             }
             8 => {

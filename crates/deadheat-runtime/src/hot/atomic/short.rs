@@ -4,7 +4,7 @@
 //! some ninety instructions. Model: [`super::detect`] with the stripe.
 
 use super::{Holds, Outcome, STRIPE, has_one, stripe};
-use crate::hot::stripe::{Shown, Stripe};
+use crate::hot::stripe::{Shown, Stripe, Which};
 use crate::hot::thread::{Thread, UNWATCHED};
 use crate::online::{self, WRITE};
 use crate::sys;
@@ -48,7 +48,7 @@ pub(super) fn known_load<R>(
         }
         let writes = stripe.quiet().or_else(|| stripe.soon_quiet())?;
         let Outcome { result, order, .. } = operation();
-        let shown = stripe.shown(address as u64)?;
+        let shown = stripe.shown(Which::new(address as u64, log2))?;
         if !stripe.is_still(writes) || online::teaches(thread, shown) {
             return None;
         }
@@ -81,7 +81,7 @@ pub(super) fn known_write<R>(
             return None;
         }
         let held = STRIPE[stripe(address)].take_if_free((*thread).id)?;
-        let shown = held.shown(address as u64)?;
+        let shown = held.shown(Which::new(address as u64, log2))?;
         // A store ends what somebody else's release began; what reads, too, goes on with it.
         if shown.by != Shown::NOTHING && (!reads || online::teaches(thread, shown)) {
             return None;
