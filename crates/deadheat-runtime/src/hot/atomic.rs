@@ -8,7 +8,7 @@ mod bytes;
 mod library;
 mod short;
 
-use core::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering, compiler_fence, fence};
+use core::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering, fence};
 
 use deadheat_core::access::{MemoryOrder, Mode};
 use deadheat_core::codec::Key;
@@ -18,7 +18,7 @@ use deadheat_core::options;
 
 use super::log;
 use super::stripe::{Held, Stripe};
-use super::thread::{self, Busy, Thread};
+use super::thread::{self, Busy, Holds, Thread};
 use crate::cold::{start, together};
 use crate::gate;
 use crate::online::{self, Operation, beside};
@@ -257,39 +257,6 @@ unsafe fn detect<R>(
     }
 }
 
-/// Marks the thread as one that holds a stripe while it lives.
-struct Holds {
-    thread: *mut Thread,
-    before: u32,
-}
-
-impl Holds {
-    /// # Safety
-    /// `thread` is the calling thread's.
-    #[inline(always)]
-    unsafe fn new(thread: *mut Thread) -> Holds {
-        // SAFETY: the caller's promise.
-        let before = unsafe { core::mem::replace(&mut (*thread).holds, 1) };
-        compiler_fence(Ordering::SeqCst);
-        Holds { thread, before }
-    }
-
-    /// Whether no hook that this one's handler interrupted holds one.
-    #[inline(always)]
-    fn is_first(&self) -> bool {
-        self.before == 0
-    }
-}
-
-impl Drop for Holds {
-    #[inline(always)]
-    fn drop(&mut self) {
-        compiler_fence(Ordering::SeqCst);
-        // SAFETY: as in `new`; the thread outlives its hook.
-        unsafe { (*self.thread).holds = self.before };
-    }
-}
-
 /// # Safety
 /// `stream` is the calling thread's and marked busy.
 #[inline]
@@ -300,7 +267,7 @@ unsafe fn record<R>(
     operation: impl FnOnce() -> Outcome<R>,
 ) -> R {
     // SAFETY: the caller's promise. A thread's two streams have its number.
-    let owner = unsafe { (*stream).id };
+    let (owner, _holds) = unsafe { ((*stream).id, Holds::new(stream)) };
     let Some(taken) = Taken::new((address, log2), owner, !nested) else { return operation().result };
     let outcome = operation();
     let key = Key::new(pc as u64, Kind::atomic(log2, outcome.mode, outcome.order));

@@ -8,6 +8,7 @@ use core::sync::atomic::{Ordering, compiler_fence};
 use deadheat_core::codec::Predictor;
 
 use crate::gate::Seat;
+use crate::online;
 use crate::sys;
 
 /// The thread word before the first hook of a thread.
@@ -60,6 +61,8 @@ pub(crate) struct Thread {
     /// Set while the thread holds a stripe for an atomic operation, or is about to, and is not busy: a handler that interrupts
     /// it does not wait for another stripe for ever.
     pub(crate) holds: u32,
+    /// The signals whose handlers are [put off](let_come), as the kernel's set of them.
+    pub(crate) put_off: u64,
     /// The last atomic load, for telling a spin.
     pub(crate) spin: Spin,
     /// The thread's number in the trace.
@@ -209,7 +212,97 @@ impl Drop for Busy {
     fn drop(&mut self) {
         compiler_fence(Ordering::SeqCst);
         // SAFETY: as in `new`; the thread outlives its hook.
-        unsafe { (*self.0).busy = 0 };
+        unsafe {
+            (*self.0).busy = 0;
+            let_come(self.0);
+        }
+    }
+}
+
+/// Marks the thread as one that holds what others wait for while it lives: a stripe mostly. A handler that comes meanwhile does not wait for others for ever, and that of a
+/// signal from outside is put off: it might wait for one who waits for the thread.
+pub(crate) struct Holds {
+    thread: *mut Thread,
+    before: u32,
+}
+
+impl Holds {
+    /// # Safety
+    /// `thread` is the calling thread's, or its stream for handlers.
+    #[inline(always)]
+    pub(crate) unsafe fn new(thread: *mut Thread) -> Holds {
+        // SAFETY: the caller's promise.
+        let before = unsafe { core::mem::replace(&mut (*thread).holds, 1) };
+        compiler_fence(Ordering::SeqCst);
+        Holds { thread, before }
+    }
+
+    /// Whether no hook that this one's handler interrupted holds anything.
+    #[inline(always)]
+    pub(crate) fn is_first(&self) -> bool {
+        self.before == 0
+    }
+}
+
+impl Drop for Holds {
+    #[inline(always)]
+    fn drop(&mut self) {
+        compiler_fence(Ordering::SeqCst);
+        // SAFETY: as in `new`; the thread outlives its hook.
+        unsafe {
+            (*self.thread).holds = self.before;
+            let_come(self.thread);
+        }
+    }
+}
+
+/// What the thread marked itself busy for is done, within what it was `outer` busy with.
+///
+/// # Safety
+/// `thread` is the calling thread's.
+#[inline(always)]
+pub(crate) unsafe fn done(thread: *mut Thread, outer: u32) {
+    compiler_fence(Ordering::SeqCst);
+    // SAFETY: the caller's promise.
+    unsafe {
+        (*thread).busy = outer;
+        let_come(thread);
+    }
+}
+
+/// Whether a handler that interrupts the thread now would keep others waiting for ever if it waited for them, or could not change what is known.
+///
+/// # Safety
+/// `thread` is the calling thread's.
+pub(crate) unsafe fn is_waited_for(thread: *mut Thread) -> bool {
+    // SAFETY: the caller's promise.
+    unsafe { (*thread).holds != 0 || online::is_at_work(thread) }
+}
+
+/// The thread has given back what others wait for: handlers that were put off run now, unless it has more of that.
+///
+/// # Safety
+/// `thread` is the calling thread's.
+#[inline(always)]
+pub(crate) unsafe fn let_come(thread: *mut Thread) {
+    // SAFETY: the caller's promise. A handler may change it at any time.
+    unsafe {
+        if (&raw const (*thread).put_off).read_volatile() != 0 {
+            let_come_now(thread);
+        }
+    }
+}
+
+/// # Safety
+/// As [`let_come`].
+#[cold]
+#[inline(never)]
+unsafe fn let_come_now(thread: *mut Thread) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        if !is_waited_for(thread) {
+            sys::let_signals_come(core::mem::take(&mut (*thread).put_off));
+        }
     }
 }
 

@@ -14,7 +14,7 @@ use crate::cold::start::recording;
 use crate::hot::log;
 use crate::hot::thread::{self, Frame, Thread};
 use crate::online;
-use crate::sys::c;
+use crate::sys::{self, c};
 
 const SIGNALS: usize = 65;
 pub(super) const SIG_DFL: usize = 0;
@@ -24,6 +24,7 @@ const SIG_HOLD: usize = 2;
 const SIG_ERR: usize = usize::MAX;
 pub(super) const SA_SIGINFO: c_int = 4;
 const SA_RESETHAND: c_int = 1 << 31;
+const SA_NODEFER: c_int = 1 << 30;
 /// The C library's own.
 const SA_RESTORER: c_int = 0x0400_0000;
 /// What a thread does brings these upon it, in the middle of what it does: its handler may do what the thread may.
@@ -78,6 +79,12 @@ unsafe extern "C" fn on_signal(signal: c_int, about: *mut c_void, context: *mut 
         let before = *c::__errno_location();
         let call = core::mem::transmute::<usize, Handler>(handler);
         let thread = thread::known();
+        if let Some(thread) = thread
+            && thread::is_waited_for(thread)
+            && put_off(thread, signal, about, context)
+        {
+            return;
+        }
         let interrupted = thread.map(|thread| Interrupted::leave(thread, signal));
         // Whoever handles a signal knows what was done before its handler was set, and before it was sent.
         got(handler, signal);
@@ -91,6 +98,25 @@ unsafe extern "C" fn on_signal(signal: c_int, about: *mut c_void, context: *mut 
             log::event(handler + 1, &Op::Fault { object: signal as u64, fault: Fault::SignalErrno });
             *c::__errno_location() = after;
         }
+    }
+}
+
+/// Puts off a signal's handler until the thread has given back what others wait for, or has changed what is known; `false` if it has to run now.
+///
+/// # Safety
+/// `thread` is the calling thread's; `about` and `context` are what the kernel gave the handler, which has not begun.
+#[cold]
+unsafe fn put_off(thread: *mut Thread, signal: c_int, about: *mut c_void, context: *mut c_void) -> bool {
+    let flags = FLAGS[signal as usize % SIGNALS].load(Ordering::Relaxed) as c_int;
+    // The first cannot wait, the next would have no handler any more or come at once, and who is confined may not send itself one.
+    if SYNCHRONOUS.contains(&signal) || flags & (SA_RESETHAND | SA_NODEFER) != 0 || online::is_confined() {
+        return false;
+    }
+    // SAFETY: the caller's promise.
+    unsafe {
+        let signals = sys::put_off(signal as u32, about, context);
+        (*thread).put_off |= signals;
+        signals != 0
     }
 }
 

@@ -15,7 +15,7 @@ use super::range;
 use super::shadow::{self, Cell, REGION, REGION_LOG2, REGIONS};
 use super::word::{self, BYTES, GRANULE, WRITE};
 use super::{JUDGING, fill};
-use crate::hot::thread::{Thread, UNWATCHED};
+use crate::hot::thread::{Thread, UNWATCHED, let_come};
 use crate::sys;
 
 /// A plain access that does not lie as [`quick::on_access`] wants it, or whose cell is not there yet.
@@ -92,8 +92,9 @@ unsafe extern "C" fn on_new_access<const KIND: u16>(
             Eye::keep(thread, kept);
         }
         if entered.iter().any(|&entered| entered > Entered::Yes) {
-            quick::enter_here(address & !(GRANULE - 1), parts, cells.cast(), kept, entered);
+            return quick::enter_here(address & !(GRANULE - 1), parts, cells.cast(), kept, entered);
         }
+        let_come(thread);
     }
 }
 

@@ -21,7 +21,7 @@ use super::word::{self, GRANULE, WRITE};
 use super::{ORDERING, across, looking, quick};
 use crate::hot::log;
 use crate::hot::stripe::{Held, Stripe};
-use crate::hot::thread::{Busy, Frame, Thread};
+use crate::hot::thread::{Busy, Frame, Thread, let_come};
 
 /// Held during a turn.
 static TURN: Stripe = Stripe::new();
@@ -57,6 +57,11 @@ pub(super) struct Beside {
 }
 
 impl Beside {
+    /// Whether the thread has a turn.
+    pub(super) const fn has_turn(&self) -> bool {
+        self.in_turn
+    }
+
     /// In a forked child: the history is not told of calls and locks, and nobody has a turn.
     pub(super) fn in_child(&mut self) {
         *self = Beside { clean: null_mut(), moment: 0, in_turn: false };
@@ -119,6 +124,7 @@ pub(crate) unsafe fn access(thread: *mut Thread, key: Key, address: u64, look: L
         if seen {
             judge(thread, || look(address as usize, key.pc() as usize));
         }
+        let_come(thread);
     }
 }
 
@@ -235,7 +241,10 @@ impl Drop for Turn {
         self.held = None;
         compiler_fence(Ordering::SeqCst);
         // SAFETY: the calling thread's own state, which outlives its hook.
-        unsafe { (*self.thread).eye.beside.in_turn = false };
+        unsafe {
+            (*self.thread).eye.beside.in_turn = false;
+            let_come(self.thread);
+        }
     }
 }
 

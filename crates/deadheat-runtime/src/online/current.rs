@@ -4,7 +4,7 @@ use core::sync::atomic::{Ordering, compiler_fence};
 
 use super::eye::Eye;
 use super::{ORDERING, has_given_up, ordering};
-use crate::hot::thread::{Thread, UNWATCHED};
+use crate::hot::thread::{Thread, UNWATCHED, done};
 use crate::sys;
 
 /// The calling thread is this one from now on: a fiber, or one that ignores other things than before.
@@ -32,8 +32,7 @@ pub(crate) unsafe fn switch_to(thread: *mut Thread) {
         compiler_fence(Ordering::SeqCst);
         sys::machine::set_thread_word(thread as usize);
         become_current(thread);
-        compiler_fence(Ordering::SeqCst);
-        (*thread).busy = outer;
+        done(thread, outer);
     }
 }
 

@@ -19,7 +19,7 @@ use super::set::Seen;
 use super::shadow::{self, Cell};
 use super::word::{self, BYTES, GRANULE, WRITE};
 use super::{AT_ONCE, JUDGING, block, judge, judge_part, looking, quick, span};
-use crate::hot::thread::Thread;
+use crate::hot::thread::{Thread, done};
 use crate::intercept::LARGEST_WAITING;
 
 /// A block's life ends: a write to all its bytes.
@@ -62,8 +62,7 @@ pub(super) unsafe fn died(thread: *mut Thread, pc: usize, what: (u64, u64, Block
         (*thread).busy = outer.max(JUDGING);
         compiler_fence(Ordering::SeqCst);
         shadow::clear(address as usize, size as usize, true, &mut (*thread).eye.blocks);
-        compiler_fence(Ordering::SeqCst);
-        (*thread).busy = outer;
+        done(thread, outer);
         super::ordering(thread, Eye::end_moment);
     }
 }
@@ -95,8 +94,7 @@ unsafe fn narrow_within(thread: *mut Thread, address: usize, size: usize) {
         } else {
             part(address, size);
         }
-        compiler_fence(Ordering::SeqCst);
-        (*thread).busy = 0;
+        done(thread, 0);
     }
 }
 
@@ -127,8 +125,7 @@ unsafe fn end(thread: *mut Thread, (address, size): (usize, usize), pc: u64) {
         }
         // Not before: cells that nobody looked at since may have the marks of an earlier life.
         shadow::waits(address, node);
-        compiler_fence(Ordering::SeqCst);
-        (*thread).busy = 0;
+        done(thread, 0);
     }
 }
 

@@ -11,7 +11,7 @@ use super::eye::Eye;
 use super::shadow::{self, LARGE};
 use super::word::{GRANULE, WRITE};
 use super::{JUDGING, fill, forget_within, freed, looking, object, state};
-use crate::hot::thread::Thread;
+use crate::hot::thread::{Thread, done};
 use crate::intercept::{BORN, LARGEST_WAITING};
 
 /// Whether the thread is in no hook and no handler, its accesses count, and the lives of its blocks are noted.
@@ -70,8 +70,7 @@ pub(crate) unsafe fn born(
             shadow::begin(cells, (birth, BORN as usize / GRANULE), &mut eye.blocks);
         }
         place.note(size, Eye::node_of_call(thread, pc as u64), id);
-        compiler_fence(Ordering::SeqCst);
-        (*thread).busy = 0;
+        done(thread, 0);
     }
     true
 }
@@ -105,8 +104,7 @@ pub(crate) unsafe fn died(thread: *mut Thread, pc: usize, address: usize) -> boo
         freed::mark_all(thread, (cells, address), mine, ((address, size), pc as u64));
         // Not before: cells that nobody looked at since may have the marks of an earlier life.
         place.waits(size, Some(node));
-        compiler_fence(Ordering::SeqCst);
-        (*thread).busy = 0;
+        done(thread, 0);
     }
     true
 }

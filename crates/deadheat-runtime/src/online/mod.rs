@@ -80,7 +80,7 @@ pub(crate) use word::{NO_NAME, WRITE, WRITE_BIT};
 
 use crate::hot::atomic as stripes;
 use crate::hot::log;
-use crate::hot::thread::Thread;
+use crate::hot::thread::{Holds, Thread, done};
 use crate::sys;
 use block::Blocks;
 use clock::Clock;
@@ -91,10 +91,12 @@ use shadow::Cell;
 use state::{ALONE, change, give_up, has_given_up};
 use word::{ATOMIC, BYTES, GRANULE};
 
+/// [`Thread::busy`] while nobody waits for what a hook does.
+const IN_HOOK: u32 = 1;
 /// [`Thread::busy`] while an access is judged.
-const JUDGING: u32 = 1;
+const JUDGING: u32 = 2;
 /// [`Thread::busy`] while clocks change.
-const ORDERING: u32 = 2;
+const ORDERING: u32 = 3;
 
 /// How many pairs of places that race, and how much else that may have to be told, is written down so far.
 pub(crate) fn records() -> u32 {
@@ -166,8 +168,7 @@ unsafe fn judge_part(thread: *mut Thread, access: &Access, range: (usize, usize)
             memory::look(thread);
         }
         enter_all(thread, (from, range.1), (moment, patient), note, || (*access, pc));
-        compiler_fence(Ordering::SeqCst);
-        (*thread).busy = outer;
+        done(thread, outer);
     }
 }
 
@@ -358,6 +359,8 @@ unsafe fn look_at(thread: *mut Thread, cell: &Cell, mine: Mine<'_>, patient: boo
 unsafe fn silence(thread: *mut Thread, mine: &Mine<'_>, patient: bool) {
     // SAFETY: the calling thread's own state.
     let owner = unsafe { (*thread).id };
+    // SAFETY: as above.
+    let _holds = unsafe { Holds::new(thread) };
     // One guards the whole granule.
     if let Some(held) = stripes::hold(mine.granule as usize, (owner, patient)) {
         held.forget();
@@ -386,9 +389,19 @@ unsafe fn ordering(thread: *mut Thread, change: impl FnOnce(&mut Eye)) {
         } else if (*thread).eye.relocked {
             (*thread).clean = core::ptr::null_mut();
         }
-        compiler_fence(Ordering::SeqCst);
-        (*thread).busy = outer;
+        done(thread, outer);
     }
+}
+
+/// Whether the thread has cells or clocks in hand, or a turn, or records what it judges then.
+///
+/// # Safety
+/// `thread` is the calling thread's.
+pub(crate) unsafe fn is_at_work(thread: *mut Thread) -> bool {
+    // SAFETY: the caller's promise.
+    let busy = unsafe { (*thread).busy };
+    // SAFETY: as above.
+    busy >= JUDGING || beside_recording() && (busy != 0 || unsafe { (*thread).eye.beside.has_turn() })
 }
 
 /// Anything but a plain or atomic access.
@@ -598,8 +611,7 @@ unsafe fn born(thread: *mut Thread, pc: usize, owner: (u32, bool), what: (u64, u
             BlockKind::ThreadLocal => (*thread).eye.thread_local = (address, size),
             BlockKind::Stack | BlockKind::Benign => {}
         }
-        compiler_fence(Ordering::SeqCst);
-        (*thread).busy = outer;
+        done(thread, outer);
     }
 }
 
@@ -621,8 +633,7 @@ unsafe fn forget_within(thread: *mut Thread, owner: (u32, bool), (start, end): (
                 // SAFETY: the stripe is held.
                 object::remove_near(at, start, end, |lock| told.add(lock));
             }
-            compiler_fence(Ordering::SeqCst);
-            (*thread).busy = outer;
+            done(thread, outer);
             told.forget(thread);
         }
     });
@@ -668,6 +679,7 @@ unsafe fn forget(thread: *mut Thread, owner: (u32, bool), address: u64) {
     unsafe {
         nesting::forget(thread, address);
         // As above.
+        let _holds = Holds::new(thread);
         let outer = (*thread).busy;
         (*thread).busy = outer.max(JUDGING);
         compiler_fence(Ordering::SeqCst);
@@ -677,7 +689,6 @@ unsafe fn forget(thread: *mut Thread, owner: (u32, bool), address: u64) {
                 !matches!(family, object::Family::Atomic | object::Family::Thread)
             });
         }
-        compiler_fence(Ordering::SeqCst);
-        (*thread).busy = outer;
+        done(thread, outer);
     }
 }

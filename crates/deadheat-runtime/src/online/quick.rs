@@ -18,8 +18,8 @@ use super::part;
 use super::set::Seen;
 use super::shadow::{self, Cell, LAST_GRANULE};
 use super::word::{self, BYTES, EARLIER, GRANULE, WRITE};
-use super::{JUDGING, block, common, fill, judge};
-use crate::hot::thread::{self, Thread, UNWATCHED};
+use super::{IN_HOOK, JUDGING, block, common, fill, judge};
+use crate::hot::thread::{self, Thread, UNWATCHED, done, let_come};
 use crate::sys;
 
 /// A plain access of the kind `KIND` (a [`Kind`]'s bits) at `address`, made before `pc`, that is new to its cell, as the hook itself
@@ -237,7 +237,7 @@ unsafe extern "C" fn on_access_in_crowd<const KIND: u16>(
             compiler_fence(Ordering::SeqCst);
             (*thread).busy = 0;
             if known {
-                return;
+                return let_come(thread);
             }
         }
         if (*thread).top != (*thread).clean && !tell_context() {
@@ -277,9 +277,10 @@ unsafe extern "C" fn on_read_in_crowd<const KIND: u16, const APART: bool>(
         match came {
             Entered::There => {}
             Entered::Yes => Eye::keep(thread, const { Kept::new(Kind(KIND)) }.at(address, pc)),
-            Entered::Met => on_new_access::<KIND>(address, pc, mine, cell, Entered::Met),
-            Entered::No => on_rest_in_crowd::<KIND>(address, pc, mine, cell),
+            Entered::Met => return on_new_access::<KIND>(address, pc, mine, cell, Entered::Met),
+            Entered::No => return on_rest_in_crowd::<KIND>(address, pc, mine, cell),
         }
+        let_come(thread);
     }
 }
 
@@ -362,8 +363,9 @@ unsafe extern "C" fn on_rest_in_crowd<const KIND: u16>(
         match enter_crowd(thread, &*cell, mine) {
             Entered::There => {}
             Entered::Yes => Eye::keep(thread, const { Kept::new(Kind(KIND)) }.at(address, pc)),
-            entered => on_new_access::<KIND>(address, pc, mine, cell, entered),
+            entered => return on_new_access::<KIND>(address, pc, mine, cell, entered),
         }
+        let_come(thread);
     }
 }
 
@@ -463,8 +465,9 @@ unsafe extern "C" fn on_new_access<const KIND: u16>(
         }
         if first > Entered::Yes || second > Entered::Yes {
             let kept = const { Kept::new(Kind(KIND)) }.at(address, pc);
-            enter_here(address & !(GRANULE - 1), [mine; 2], cell, kept, [first, second]);
+            return enter_here(address & !(GRANULE - 1), [mine; 2], cell, kept, [first, second]);
         }
+        let_come(thread);
     }
 }
 
@@ -530,8 +533,7 @@ pub(super) unsafe fn enter_here(
                 super::enter(thread, place, (mine[at], true), entered, (&mut note, &|| kept.access()));
             }
         }
-        compiler_fence(Ordering::SeqCst);
-        (*thread).busy = 0;
+        done(thread, 0);
     }
 }
 
@@ -586,7 +588,7 @@ pub(super) unsafe fn tell_context() -> bool {
     // SAFETY: the caller found the calling thread's state and that it is in no other hook.
     unsafe {
         let thread = sys::machine::thread_word() as *mut Thread;
-        (*thread).busy = JUDGING;
+        (*thread).busy = IN_HOOK;
         compiler_fence(Ordering::SeqCst);
         Eye::tell_moment(thread);
         compiler_fence(Ordering::SeqCst);

@@ -16,7 +16,7 @@ use super::row::{self, Ends, Row};
 use super::shadow::{self, Cell, REGION_LOG2, REGIONS};
 use super::word::{self, BYTES, GRANULE, WRITE};
 use super::{AT_ONCE, JUDGING, fill};
-use crate::hot::thread::Thread;
+use crate::hot::thread::{Thread, done};
 use crate::sys;
 
 /// Up to so many bytes an access goes the short way: it is noted behind all its cells.
@@ -151,8 +151,7 @@ pub(crate) unsafe fn publish<const WRITES: bool>(address: usize, size: usize, pc
         if row.is_new() {
             going.note();
         }
-        compiler_fence(Ordering::SeqCst);
-        (*thread).busy = 0;
+        done(thread, 0);
     }
 }
 

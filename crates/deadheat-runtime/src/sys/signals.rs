@@ -1,6 +1,8 @@
 //! Keeping signals away from the calling thread for a while.
 
-use super::machine::{number, syscall};
+use core::ffi::c_void;
+
+use super::machine::{BLOCKED_BEHIND_HANDLER, number, syscall};
 
 const SIGILL: u32 = 4;
 const SIGTRAP: u32 = 5;
@@ -87,6 +89,33 @@ impl Drop for Quiet {
     fn drop(&mut self) {
         self.before.set();
     }
+}
+
+/// Puts the handler of a signal off, from which this is called before it did anything: the calling thread gets the signal once more, of which `about` tells, and
+/// blocks it behind that handler, whose `context` this is. Gives what [`let_signals_come`] lets it come by; 0 if it cannot be put off.
+///
+/// # Safety
+/// Both are what the kernel gave the handler, which lets the signal not come while it runs.
+pub(crate) unsafe fn put_off(signal: u32, about: *mut c_void, context: *mut c_void) -> u64 {
+    let process = super::process_id() as usize;
+    let thread = super::thread_id() as usize;
+    // SAFETY: the caller's promise: the kernel's own description, and its own context.
+    unsafe {
+        let arguments = [process, thread, signal as usize, about as usize, 0, 0];
+        if syscall(number::RT_TGSIGQUEUEINFO, arguments) != 0 {
+            return 0;
+        }
+        *context.byte_add(BLOCKED_BEHIND_HANDLER).cast::<u64>() |= bit(signal);
+    }
+    bit(signal)
+}
+
+/// Lets signals come that were [put off](put_off). Their handlers run now, and may jump away.
+pub(crate) fn let_signals_come(signals: u64) {
+    const SIG_UNBLOCK: usize = 1;
+    let set = &raw const signals as usize;
+    // SAFETY: the buffer holds a set of signals.
+    unsafe { syscall(number::RT_SIGPROCMASK, [SIG_UNBLOCK, set, 0, SET, 0, 0]) };
 }
 
 /// The end of a child is told to nobody from now on, and its code is kept until somebody asks.

@@ -636,6 +636,9 @@ pub(crate) fn own_thread_local(size: u64, alignment: u64) -> u64 {
     pointer - size.next_multiple_of(alignment)
 }
 
+/// Where in the context that a handler is given the signals are that are blocked when it has returned.
+pub(crate) const BLOCKED_BEHIND_HANDLER: usize = 296;
+
 /// System call numbers.
 pub(crate) mod number {
     pub(crate) const READ: usize = 0;
@@ -660,6 +663,7 @@ pub(crate) mod number {
     pub(crate) const GETPEERNAME: usize = 52;
     pub(crate) const GETSOCKOPT: usize = 55;
     pub(crate) const RT_SIGPENDING: usize = 127;
+    pub(crate) const RT_TGSIGQUEUEINFO: usize = 297;
     pub(crate) const FUTEX: usize = 202;
     pub(crate) const TGKILL: usize = 234;
     pub(crate) const EXIT_GROUP: usize = 231;

@@ -3,9 +3,9 @@
 //! Invariant: of a load without its stripe a value and what its atomic shows go together if nobody held the stripe before the load and nobody counted a write until both were read. Cost of what is nothing new:
 //! some ninety instructions. Model: [`super::detect`] with the stripe.
 
-use super::{Holds, Outcome, STRIPE, has_one, stripe};
+use super::{Outcome, STRIPE, has_one, stripe};
 use crate::hot::stripe::{Shown, Stripe, Which};
-use crate::hot::thread::{Thread, UNWATCHED};
+use crate::hot::thread::{Holds, Thread, UNWATCHED, let_come};
 use crate::online::{self, WRITE};
 use crate::sys;
 
@@ -58,6 +58,7 @@ pub(super) fn known_load<R>(
             return None;
         }
         remember(thread, (pc, address), writes);
+        let_come(thread);
         Some(result)
     }
 }
