@@ -367,7 +367,8 @@ impl History {
     #[inline]
     pub(crate) fn context(&self, (clock, begun): (u64, u64), node: u32, locks: &[HeldLock]) {
         self.reach((clock, begun));
-        let locks = &locks[locks.len().saturating_sub(MOST_LOCKS)..];
+        // More are not told of.
+        let locks = &locks[..locks.len().min(MOST_TOLD)];
         self.put(CONTEXT | (locks.len() as u64) << COUNT_SHIFT | clock, u64::from(node));
         for held in locks {
             self.put(LOCK | (held.mode as u64) << COUNT_SHIFT | held.lock & ADDRESS, 0);

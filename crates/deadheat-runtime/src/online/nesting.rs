@@ -20,6 +20,8 @@ use crate::sys;
 /// Nestings and faults that are told apart; further ones are not told.
 const MOST: usize = 1 << 15;
 const TABLE: usize = 2 * MOST;
+/// Nestings under more locks are not told: who takes all of a table's locks one after the other would tell each as often as it has locks.
+const DEEPEST: usize = 64;
 
 /// The hashes of those that were told.
 static SEEN: [AtomicU64; TABLE] = [const { AtomicU64::new(0) }; TABLE];
@@ -103,7 +105,8 @@ pub(super) unsafe fn request(thread: *mut Thread, pc: usize, lock: u64, mode: Lo
     // SAFETY: the caller's promise.
     unsafe {
         let eye = &(*thread).eye;
-        if eye.held.is_empty() || eye.held.iter().any(|held| held.lock == lock) {
+        let depth = eye.held.len();
+        if depth == 0 || depth > DEEPEST || eye.held.iter().any(|held| held.lock == lock) {
             return;
         }
         let of = |hash, lock: u64, mode: LockMode| {

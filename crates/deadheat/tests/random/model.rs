@@ -7,6 +7,9 @@ use crate::program::{How, Part, Program, What};
 /// By thread, how many of its accesses are known.
 type Clock = Vec<usize>;
 
+/// What a byte of an atomic shows, and the operation that published all of it, with its thread, if it is one's alone.
+type Shown = (Clock, Option<(usize, Part)>);
+
 /// What makes threads know of each other.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Object {
@@ -48,7 +51,7 @@ struct Model {
     moments: Vec<usize>,
     objects: HashMap<Object, Clock>,
     /// By byte of an atomic, what it shows, and by which operation of which thread alone.
-    shown: HashMap<(usize, usize), (Clock, Option<(usize, Part)>)>,
+    shown: HashMap<(usize, usize), Shown>,
     /// By block, in which step it was born, and its byte.
     bytes: HashMap<(Option<usize>, usize), Vec<Made>>,
 }
