@@ -66,9 +66,12 @@ impl Atomics {
         let begins = self.begins.get(&granule).copied().unwrap_or(0);
         let addresses =
             (0..GRANULE).filter(move |at| begins >> at & 1 != 0).map(move |at| granule * GRANULE + at);
-        let all = addresses.filter_map(|address| Some((address, self.atomics.get(&address)?)));
-        all.map(|(address, atomic)| ((address, atomic.size), atomic))
-            .filter(move |&((address, size_of), _)| address < start + size && start < address + size_of)
+        let end = start.saturating_add(size);
+        addresses.filter_map(move |address| {
+            let atomic = self.atomics.get(&address)?;
+            let overlaps = address < end && start < address.saturating_add(atomic.size);
+            overlaps.then_some(((address, atomic.size), atomic))
+        })
     }
 
     /// Calls `each` with what the atomics show that have one of an access's bytes.

@@ -205,7 +205,9 @@ impl Edges {
     /// Whoever acquires some of an atomic's bytes acquires what was released of them, in whatever size.
     fn acquire_atomics(&mut self, thread: ThreadId, access: &Access, step: Step) {
         let near = cells_of(access).filter_map(|cell| self.atomics.get(&cell)).flatten();
-        let has_of = |&&(first, size): &&(u64, u64)| first < access.end() && access.address < first + size;
+        let has_of = |&&(first, size): &&(u64, u64)| {
+            first < access.end() && access.address < first.saturating_add(size)
+        };
         let atomics: BTreeSet<(u64, u64)> = near.filter(has_of).copied().collect();
         atomics.into_iter().for_each(|(first, size)| self.acquire(thread, Object::Atomic(first, size), step));
     }
