@@ -25,6 +25,8 @@ const SIG_ERR: usize = usize::MAX;
 pub(super) const SA_SIGINFO: c_int = 4;
 const SA_RESETHAND: c_int = 1 << 31;
 const SA_NODEFER: c_int = 1 << 30;
+/// Where in the description of a signal it says how it came.
+const SI_CODE: usize = 8;
 /// The C library's own.
 const SA_RESTORER: c_int = 0x0400_0000;
 /// What a thread does brings these upon it, in the middle of what it does: its handler may do what the thread may.
@@ -108,11 +110,16 @@ unsafe extern "C" fn on_signal(signal: c_int, about: *mut c_void, context: *mut 
 #[cold]
 unsafe fn put_off(thread: *mut Thread, signal: c_int, about: *mut c_void, context: *mut c_void) -> bool {
     let flags = FLAGS[signal as usize % SIGNALS].load(Ordering::Relaxed) as c_int;
+    // SAFETY: the caller's promise. Somebody sent it if that is not above zero.
+    let is_sent = unsafe { about.byte_add(SI_CODE).cast::<c_int>().read() } <= 0;
     // The first cannot wait, the next would have no handler any more or come at once, and who is confined may not send itself one.
-    if SYNCHRONOUS.contains(&signal) || flags & (SA_RESETHAND | SA_NODEFER) != 0 || online::is_confined() {
+    if SYNCHRONOUS.contains(&signal) && !is_sent
+        || flags & (SA_RESETHAND | SA_NODEFER) != 0
+        || online::is_confined()
+    {
         return false;
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: as above.
     unsafe {
         let signals = sys::put_off(signal as u32, about, context);
         (*thread).put_off |= signals;
