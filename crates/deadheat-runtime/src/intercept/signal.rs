@@ -165,6 +165,7 @@ impl Interrupted {
         // SAFETY: the caller's promise; `top` is within the thread's frames.
         unsafe {
             let before = handling::begin(thread, &raw const here as u64);
+            online::interrupted(thread);
             if !SYNCHRONOUS.contains(&signal) {
                 (*thread).signal = signal as u32;
             }

@@ -51,6 +51,16 @@ pub(crate) unsafe fn begin_anew(thread: *mut Thread) {
     }
 }
 
+/// A handler begins that may have interrupted a hook between an access's word and its record: what the present moment has is published by what the handler releases.
+///
+/// # Safety
+/// `thread` is the calling thread's.
+#[inline(always)]
+pub(crate) unsafe fn interrupted(thread: *mut Thread) {
+    // SAFETY: the caller's promise.
+    unsafe { (*thread).eye.changed = true };
+}
+
 /// The calling thread ignores reads, writes and synchronisation by so many requests more, or fewer.
 ///
 /// # Safety

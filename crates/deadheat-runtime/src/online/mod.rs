@@ -62,7 +62,7 @@ pub(crate) use across::on_odd_access;
 pub(crate) use atomic::{Operation, atomic, has_accessed, loaded, publishes_nothing, soon, teaches};
 pub(crate) use beside::forget_turn;
 pub(crate) use child::{in_child, lock_for_fork, unlock_after_fork};
-pub(crate) use current::{become_current, begin_anew, ignore, switch_to};
+pub(crate) use current::{become_current, begin_anew, ignore, interrupted, switch_to};
 pub(crate) use eye::Eye;
 pub(crate) use fill::{confined, is_confined};
 pub(crate) use history::Kept;
