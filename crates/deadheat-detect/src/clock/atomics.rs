@@ -85,9 +85,15 @@ impl Atomics {
     }
 
     /// The atomic that begins there and has so many bytes, of which no other one has any.
-    pub fn get_mut(&mut self, (address, size): Bytes) -> &mut Atomic {
+    pub fn get_mut(&mut self, bytes: Bytes) -> &mut Atomic {
+        self.get_or_make(bytes, |_| {})
+    }
+
+    /// As [`Self::get_mut`]; `made` is told where it begins if it was not there.
+    pub fn get_or_make(&mut self, (address, size): Bytes, made: impl FnOnce(u64)) -> &mut Atomic {
         let begins = &mut self.begins;
         self.atomics.entry(address).or_insert_with(|| {
+            made(address);
             *begins.entry(address / GRANULE).or_default() |= 1 << (address % GRANULE);
             Atomic { size, ..Atomic::default() }
         })

@@ -145,10 +145,8 @@ impl Objects {
 
     /// The atomic of just these bytes, which are [alone](Self::alone).
     pub fn atomic_mut(&mut self, bytes: Bytes) -> &mut Atomic {
-        if self.atomics.get(bytes).is_none() {
-            self.addresses.insert(bytes.0);
-        }
-        self.atomics.get_mut(bytes)
+        let addresses = &mut self.addresses;
+        self.atomics.get_or_make(bytes, |address| addresses.insert(address))
     }
 
     /// The atomics of the parts of an access's bytes, which show nothing: who had some of them is left with the rest.
@@ -184,11 +182,9 @@ impl Objects {
         announced.into_iter().chain(shown.into_iter().flatten()).for_each(|shown| clock.join(shown));
     }
 
-    /// The atomic of just these bytes was overwritten by a store that publishes nothing: it shows only what was announced at the first.
+    /// The [atomic](Self::atomic) of just these bytes, which is there, was overwritten by a store that publishes nothing: it shows only what was announced at the first.
     pub fn silence_atomic(&mut self, bytes: Bytes) {
-        if self.atomics.get(bytes).is_some() {
-            silence(self.atomics.get_mut(bytes), self.points.get(&(bytes.0, Point::Annotation)));
-        }
+        silence(self.atomics.get_mut(bytes), self.points.get(&(bytes.0, Point::Annotation)));
     }
 
     /// The same for all bytes in a range that an atomic has.
