@@ -6,7 +6,7 @@
 #include <stdatomic.h>
 #include "../order.h"
 
-enum { THREADS = 2, STOPS = 10, VALUES = 64 };
+enum { THREADS = 2, STOPS = 40, VALUES = 64 };
 
 int value;
 static long values[VALUES];
@@ -68,7 +68,7 @@ int main(void) {
             pthread_kill(threads[i], SIGUSR2);
         for (int i = 0; i < THREADS; i++)
             sem_wait(&stopped);
-        for (volatile int turn = 0; turn < 1000 + 2000 * round; turn++) {}
+        for (volatile int turn = 0; turn < 1000 + 500 * round; turn++) {}
     }
     atomic_store(&ends, 1);
     dh_step(1);

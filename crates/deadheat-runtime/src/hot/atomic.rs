@@ -179,6 +179,7 @@ fn perform<R>(pc: usize, address: usize, log2: u16, meant: Meant, operation: imp
             return operation().result;
         }
         let nested = (*thread).busy != 0;
+        let patient = (*thread).holds == 0;
         if gate::on() && !nested {
             gated(
                 thread,
@@ -204,7 +205,7 @@ fn perform<R>(pc: usize, address: usize, log2: u16, meant: Meant, operation: imp
         }
         let Some(stream) = log::stream_of(thread) else { return operation().result };
         let _busy = Busy::new(stream);
-        record(stream, nested, (pc, address, log2), operation)
+        record(stream, patient, (pc, address, log2), operation)
     }
 }
 
@@ -257,18 +258,20 @@ unsafe fn detect<R>(
     }
 }
 
+/// Carries out an operation and records it. `patient`: no hook that this one's handler interrupted holds anything.
+///
 /// # Safety
 /// `stream` is the calling thread's and marked busy.
 #[inline]
 unsafe fn record<R>(
     stream: *mut Thread,
-    nested: bool,
+    patient: bool,
     (pc, address, log2): (usize, usize, u16),
     operation: impl FnOnce() -> Outcome<R>,
 ) -> R {
     // SAFETY: the caller's promise. A thread's two streams have its number.
     let (owner, _holds) = unsafe { ((*stream).id, Holds::new(stream)) };
-    let Some(taken) = Taken::new((address, log2), owner, !nested) else { return operation().result };
+    let Some(taken) = Taken::new((address, log2), owner, patient) else { return operation().result };
     let outcome = operation();
     let key = Key::new(pc as u64, Kind::atomic(log2, outcome.mode, outcome.order));
     // SAFETY: the caller's promise.

@@ -21,6 +21,8 @@ pub(super) struct Interrupted {
     signal: u32,
     /// How deep synchronisation was ignored.
     ignored: u32,
+    /// How deep it was in what is the runtime's own.
+    internal: u32,
 }
 
 /// The handlers that a thread is in. All zeros: none.
@@ -38,7 +40,8 @@ impl Handlers {
     }
 }
 
-/// A handler begins whose stack is at `stack`. What the interrupted code has ignored of synchronisation is nothing to it.
+/// A handler begins whose stack is at `stack`. What the interrupted code has ignored of synchronisation is nothing to it, and what it does is the program's, also where the runtime's
+/// own was interrupted: that does not go on if it is left by a jump.
 ///
 /// # Safety
 /// `thread` is the calling thread's.
@@ -52,6 +55,7 @@ pub(super) unsafe fn begin(thread: *mut Thread, stack: u64) -> Interrupted {
             holds: (*thread).holds,
             signal: (*thread).signal,
             ignored: core::mem::take(&mut (*thread).ignore_sync),
+            internal: core::mem::take(&mut (*thread).internal),
         };
         let handlers = &mut (*thread).handlers;
         if let Some(known) = handlers.known.get_mut(handlers.depth as usize) {
@@ -73,6 +77,7 @@ pub(super) unsafe fn end(thread: *mut Thread, interrupted: Interrupted) {
         let handlers = &mut (*thread).handlers;
         handlers.depth = handlers.depth.saturating_sub(1);
         ((*thread).signal, (*thread).ignore_sync) = (interrupted.signal, interrupted.ignored);
+        (*thread).internal = interrupted.internal;
     }
 }
 

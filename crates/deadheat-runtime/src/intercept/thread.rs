@@ -11,7 +11,7 @@ use crate::abi::annotate::name_current;
 use crate::cold::together::Creating;
 use crate::cold::{callers, modules, start, threads};
 use crate::gate::{self, Blocked};
-use crate::hot::log;
+use crate::hot::{log, thread};
 use crate::sys::Quiet;
 use crate::sys::c::{self, Pthread};
 
@@ -37,12 +37,16 @@ intercept! {
                 None
             };
             let Some(child) = child else { return real(thread, attributes, routine, argument) };
+            // The new thread begins with the signals blocked that this one blocks.
+            if let Some(thread) = thread::known() {
+                thread::let_come(thread);
+            }
             let quiet = (!MASKS_GIVEN.load(Ordering::Relaxed)).then(Quiet::new);
             let (first, data) = child.start(quiet.as_ref());
             let id = child.id();
             // The OpenMP library joins its own threads, if at all, when the process ends. The thread may end the attributes' life.
             let joinable = !detaches(attributes) && !modules::is_openmp(pc as u64);
-            let result = crate::hot::thread::internal(|| real(thread, attributes, first, data));
+            let result = thread::internal(|| real(thread, attributes, first, data));
             drop(creating);
             if result == 0 {
                 child.created(id, *thread, joinable);

@@ -83,7 +83,7 @@ pub(crate) unsafe fn ignore(thread: *mut Thread, (reads, writes, sync): (i32, i3
         (*thread).ignore_sync = (*thread).ignore_sync.saturating_add_signed(sync);
         compiler_fence(Ordering::SeqCst);
         settle(thread, out);
-        (*thread).busy = outer;
+        done(thread, outer);
     }
 }
 

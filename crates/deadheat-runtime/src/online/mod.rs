@@ -91,9 +91,7 @@ use shadow::Cell;
 use state::{ALONE, change, give_up, has_given_up};
 use word::{ATOMIC, BYTES, GRANULE};
 
-/// [`Thread::busy`] while nobody waits for what a hook does.
-const IN_HOOK: u32 = 1;
-/// [`Thread::busy`] while an access is judged.
+/// [`Thread::busy`] while an access is judged or noted.
 const JUDGING: u32 = 2;
 /// [`Thread::busy`] while clocks change.
 const ORDERING: u32 = 3;
@@ -393,15 +391,13 @@ unsafe fn ordering(thread: *mut Thread, change: impl FnOnce(&mut Eye)) {
     }
 }
 
-/// Whether the thread has cells or clocks in hand, or a turn, or records what it judges then.
+/// Whether the thread has cells, clocks or its history in hand, or a turn, or records what it judges then.
 ///
 /// # Safety
 /// `thread` is the calling thread's.
 pub(crate) unsafe fn is_at_work(thread: *mut Thread) -> bool {
     // SAFETY: the caller's promise.
-    let busy = unsafe { (*thread).busy };
-    // SAFETY: as above.
-    busy >= JUDGING || beside_recording() && (busy != 0 || unsafe { (*thread).eye.beside.has_turn() })
+    on() && unsafe { (*thread).busy != 0 || (*thread).eye.beside.has_turn() }
 }
 
 /// Anything but a plain or atomic access.

@@ -18,7 +18,7 @@ use super::part;
 use super::set::Seen;
 use super::shadow::{self, Cell, LAST_GRANULE};
 use super::word::{self, BYTES, EARLIER, GRANULE, WRITE};
-use super::{IN_HOOK, JUDGING, block, common, fill, judge};
+use super::{JUDGING, block, common, fill, judge};
 use crate::hot::thread::{self, Thread, UNWATCHED, done, let_come};
 use crate::sys;
 
@@ -579,7 +579,7 @@ unsafe fn is_ignored_or_here<const KIND: u16>(cell: &Cell, address: usize) -> bo
     })
 }
 
-/// Tells the calling thread's history of moment, calls and locks; `false` if accesses are ignored.
+/// Tells the calling thread's history of moment, calls and locks; `false` if accesses are ignored, or the history does not have them any more.
 ///
 /// # Safety
 /// The calling thread is watched, and in no hook.
@@ -588,11 +588,11 @@ pub(super) unsafe fn tell_context() -> bool {
     // SAFETY: the caller found the calling thread's state and that it is in no other hook.
     unsafe {
         let thread = sys::machine::thread_word() as *mut Thread;
-        (*thread).busy = IN_HOOK;
+        (*thread).busy = JUDGING;
         compiler_fence(Ordering::SeqCst);
         Eye::tell_moment(thread);
-        compiler_fence(Ordering::SeqCst);
-        (*thread).busy = 0;
+        done(thread, 0);
+        // A handler that was put off until now may have begun another moment.
         (*thread).top == (*thread).clean
     }
 }
