@@ -8,34 +8,12 @@ use core::sync::atomic::{AtomicU32, Ordering};
 use super::{block, byhand, modules, start, threads, together};
 use crate::gate;
 use crate::hot::atomic;
-use crate::hot::thread::{UNWATCHED, current, internal};
+use crate::hot::thread::{UNWATCHED, current};
 use crate::intercept::{self, words};
 use crate::online;
 use crate::sys::{self, c};
 
-/// Calls `fork` and sets the child up.
-pub(crate) fn fork(real: impl FnOnce() -> i32) -> i32 {
-    if !start::recording() || online::on() {
-        return real();
-    }
-    let parent = sys::process_id();
-    // While the gate's lock is held nothing that runs meanwhile may come to it: no handler of a
-    // signal, and nothing of what the program registered with `pthread_atfork`.
-    let quiet = gate::on().then(sys::Quiet::new);
-    let thread = current();
-    words::before_fork();
-    lock();
-    let result = if quiet.is_some() { internal(real) } else { real() };
-    unlock();
-    if result == 0
-        && let Some(thread) = thread
-    {
-        in_child(thread, parent);
-    }
-    result
-}
-
-/// While races are looked for, the accesses of what the program registered for forks are looked at, too: the locks are taken
+/// What the program registered for forks is seen, too, and may wait for others: the runtime's locks are taken
 /// behind the last of that, and given back before the first. Also reaches forks from within the C library.
 pub(crate) fn register() {
     // SAFETY: the functions stay. Ours are the first to be registered, so they run next to the fork itself.
@@ -44,7 +22,7 @@ pub(crate) fn register() {
 
 /// The process that forks.
 static PARENT: AtomicU32 = AtomicU32::new(0);
-/// The signals that the thread blocks which forks: a handler that finds a race meanwhile would wait for locks of its own thread's.
+/// The signals that the thread blocks which forks: a handler that finds a race meanwhile, or comes to the gate, would wait for locks of its own thread's.
 static mut MASK: sys::Mask = sys::Mask::NONE;
 
 /// The program is about to fork by a system call of its own, so that nobody calls the functions of [`register`].

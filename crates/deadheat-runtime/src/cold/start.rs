@@ -109,6 +109,7 @@ pub(crate) unsafe extern "C" fn start(
     if state >= RECORD {
         threads::adopt_first();
         uring::look();
+        fork::register();
     }
 }
 
@@ -116,7 +117,6 @@ pub(crate) unsafe extern "C" fn start(
 fn detect(state: u32, beside: bool) -> u32 {
     if state == RECORD {
         online::start(beside);
-        fork::register();
     }
     state
 }

@@ -66,7 +66,6 @@ mod environment;
 mod exception;
 mod exit;
 mod file;
-mod fork;
 mod format;
 mod future;
 pub(crate) mod handling;

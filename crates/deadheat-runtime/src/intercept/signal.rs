@@ -24,7 +24,6 @@ const SIG_HOLD: usize = 2;
 const SIG_ERR: usize = usize::MAX;
 pub(super) const SA_SIGINFO: c_int = 4;
 const SA_RESETHAND: c_int = 1 << 31;
-const SA_NODEFER: c_int = 1 << 30;
 /// Where in the description of a signal it says how it came.
 const SI_CODE: usize = 8;
 /// The C library's own.
@@ -112,11 +111,8 @@ unsafe fn put_off(thread: *mut Thread, signal: c_int, about: *mut c_void, contex
     let flags = FLAGS[signal as usize % SIGNALS].load(Ordering::Relaxed) as c_int;
     // SAFETY: the caller's promise. Somebody sent it if that is not above zero.
     let is_sent = unsafe { about.byte_add(SI_CODE).cast::<c_int>().read() } <= 0;
-    // The first cannot wait, the next would have no handler any more or come at once, and who is confined may not send itself one.
-    if SYNCHRONOUS.contains(&signal) && !is_sent
-        || flags & (SA_RESETHAND | SA_NODEFER) != 0
-        || online::is_confined()
-    {
+    // The first cannot wait, the next would have no handler any more, and who is confined may not send itself one.
+    if SYNCHRONOUS.contains(&signal) && !is_sent || flags & SA_RESETHAND != 0 || online::is_confined() {
         return false;
     }
     // SAFETY: as above.

@@ -135,14 +135,16 @@ pub(crate) unsafe fn teaches(thread: *mut Thread, shown: Shown) -> bool {
     shown.by != Shown::NOTHING && unsafe { !(*thread).eye.knows_moment(shown.by) }
 }
 
-/// Whether the thread's own releases leave nothing for relaxed operations to publish.
+/// What is noted of an atomic that shows just what relaxed operations of the thread publish; [`Shown::NOTHING`] if they publish nothing. `None` if that has no note.
 ///
 /// # Safety
 /// `thread` is the calling thread's.
 #[inline(always)]
-pub(crate) unsafe fn publishes_nothing(thread: *mut Thread) -> bool {
+pub(crate) unsafe fn publishes(thread: *mut Thread) -> Option<u64> {
     // SAFETY: the caller's promise.
-    unsafe { (*thread).eye.released.is_empty() }
+    let eye = unsafe { &(*thread).eye };
+    let moment = if eye.released.is_empty() { Shown::NOTHING } else { eye.fence_moment() };
+    (eye.released.is_empty() || moment != Shown::NOTHING).then_some(moment)
 }
 
 /// Whether the cell of an operation on `1 << log2` bytes, which has all of them, shows that the thread accessed these in this moment, and wrote them if `kind` is [`WRITE`]: then
@@ -286,10 +288,16 @@ unsafe fn publish(
     let Operation { mode, order, .. } = *what;
     // SAFETY: the caller's promise.
     unsafe {
-        let nothing = !order.releases() && (*thread).eye.released.is_empty();
+        let fenced = !(*thread).eye.released.is_empty();
+        let nothing = !order.releases() && !fenced;
         let shows_the_same =
             |object: &&mut Object| object.written.is_empty() || (*thread).eye.continues(object);
-        if nothing && (mode.reads() || object.as_ref().is_none_or(shows_the_same)) {
+        let shows_fence = |object: &&mut Object| (*thread).eye.shows_fence(object, mode.reads());
+        let stays = match nothing {
+            true => mode.reads() || object.as_ref().is_none_or(shows_the_same),
+            false => fenced && !order.releases() && object.as_ref().is_some_and(shows_fence),
+        };
+        if stays {
             if !noted {
                 show(what, object.as_deref(), held);
             }

@@ -46,6 +46,10 @@ pub(crate) struct Eye {
     pub(super) loaded: Clock,
     /// What the last release fence lets later relaxed stores publish.
     pub(super) released: Clock,
+    /// The fence as the one who [publishes](super::object::Object::by) that: the slot and the clock by which others can tell whether they know it; no slot if there was no fence.
+    pub(super) fenced: (u32, u64),
+    /// How often the thread had learned something by then.
+    pub(super) fenced_version: u64,
     pub(super) held: List<HeldLock>,
     /// How often each of them was taken, and where: a node of the tree of calls.
     pub(super) taken: List<Taken>,
@@ -343,5 +347,6 @@ impl Eye {
         self.held.drop_all();
         self.taken.drop_all();
         (self.slot, self.history, self.unjoined) = (0, null_mut(), false);
+        self.fenced = (0, 0);
     }
 }

@@ -13,6 +13,7 @@ use deadheat_core::event::BlockKind;
 
 use super::eye::Eye;
 use super::narrow::narrow;
+use super::object::Family;
 use super::pair::{self, Entered};
 use super::report::Mine;
 use super::set::Seen;
@@ -49,7 +50,8 @@ pub(super) unsafe fn died(thread: *mut Thread, pc: usize, what: (u64, u64, Block
         let large = kind == BlockKind::Heap && size > LARGEST_WAITING as u64;
         if large || kind == BlockKind::Mapping {
             let owner = ((*thread).id, (*thread).busy | (*thread).holds == 0);
-            super::forget_within(thread, owner, (address, address.saturating_add(size)));
+            let range = (address, address.saturating_add(size));
+            super::forget_within(thread, owner, range, Family::is_in_memory);
         }
         if large {
             narrow_within(thread, address as usize, size as usize);

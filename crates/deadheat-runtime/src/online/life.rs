@@ -8,6 +8,7 @@
 use core::sync::atomic::{Ordering, compiler_fence};
 
 use super::eye::Eye;
+use super::object::Family;
 use super::shadow::{self, LARGE};
 use super::word::{GRANULE, WRITE};
 use super::{JUDGING, fill, forget_within, freed, looking, object, state};
@@ -56,7 +57,7 @@ pub(crate) unsafe fn born(
         let id = (*thread).id;
         if object::may_be_within(address, address + size) {
             let owner = (id, (*thread).holds == 0);
-            forget_within(thread, owner, (address as u64, (address + size) as u64));
+            forget_within(thread, owner, (address as u64, (address + size) as u64), Family::is_in_memory);
         }
         (*thread).busy = JUDGING;
         compiler_fence(Ordering::SeqCst);
@@ -97,6 +98,10 @@ pub(crate) unsafe fn died(thread: *mut Thread, pc: usize, address: usize) -> boo
             return true;
         }
         let Some(cells) = place.cells(size) else { return false };
+        if object::may_be_within(address, address + size) {
+            let (start, owner) = (address as u64, ((*thread).id, (*thread).holds == 0));
+            forget_within(thread, owner, (start, start + size as u64), Family::ends_with_memory);
+        }
         (*thread).busy = JUDGING;
         compiler_fence(Ordering::SeqCst);
         let node = Eye::node_of_call(thread, pc as u64);

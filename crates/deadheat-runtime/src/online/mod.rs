@@ -59,7 +59,7 @@ use deadheat_core::access::{Access, Via};
 use deadheat_core::event::{BlockKind, Fault, LockMode, Op, SyncKind};
 
 pub(crate) use across::on_odd_access;
-pub(crate) use atomic::{Operation, atomic, has_accessed, loaded, publishes_nothing, soon, teaches};
+pub(crate) use atomic::{Operation, atomic, has_accessed, loaded, publishes, soon, teaches};
 pub(crate) use beside::forget_turn;
 pub(crate) use child::{in_child, lock_for_fork, unlock_after_fork};
 pub(crate) use current::{become_current, begin_anew, ignore, interrupted, switch_to};
@@ -85,6 +85,7 @@ use crate::sys;
 use block::Blocks;
 use clock::Clock;
 use crowd::Came;
+use object::Family;
 use pair::Entered;
 use report::Mine;
 use shadow::Cell;
@@ -585,7 +586,7 @@ unsafe fn born(thread: *mut Thread, pc: usize, owner: (u32, bool), what: (u64, u
     }
     let end = address.saturating_add(size);
     // SAFETY: the calling thread's own state.
-    unsafe { forget_within(thread, owner, (address, end)) };
+    unsafe { forget_within(thread, owner, (address, end), Family::is_in_memory) };
     // SAFETY: the calling thread's own state; the block is new, so nobody else uses it in order.
     unsafe {
         let outer = (*thread).busy;
@@ -611,11 +612,16 @@ unsafe fn born(thread: *mut Thread, pc: usize, owner: (u32, bool), what: (u64, u
     }
 }
 
-/// The objects in a range of addresses are no more.
+/// The objects of these families in a range of addresses are no more.
 ///
 /// # Safety
 /// `thread` is the calling thread's.
-unsafe fn forget_within(thread: *mut Thread, owner: (u32, bool), (start, end): (u64, u64)) {
+unsafe fn forget_within(
+    thread: *mut Thread,
+    owner: (u32, bool),
+    (start, end): (u64, u64),
+    which: fn(Family) -> bool,
+) {
     object::in_range(start, end, |at| {
         let mut told = nesting::Gone::default();
         // SAFETY: the calling thread's own state.
@@ -627,7 +633,7 @@ unsafe fn forget_within(thread: *mut Thread, owner: (u32, bool), (start, end): (
             if let Some(held) = stripes::hold(at as usize, owner) {
                 held.forget();
                 // SAFETY: the stripe is held.
-                object::remove_near(at, start, end, |lock| told.add(lock));
+                object::remove_near(at, (start, end), which, |lock| told.add(lock));
             }
             done(thread, outer);
             told.forget(thread);
@@ -681,9 +687,7 @@ unsafe fn forget(thread: *mut Thread, owner: (u32, bool), address: u64) {
         compiler_fence(Ordering::SeqCst);
         if let Some(_held) = stripes::hold(address as usize, owner) {
             // SAFETY: the stripe is held.
-            object::remove(address, |family| {
-                !matches!(family, object::Family::Atomic | object::Family::Thread)
-            });
+            object::remove(address, |family| !matches!(family, Family::Atomic | Family::Thread));
         }
         done(thread, outer);
     }

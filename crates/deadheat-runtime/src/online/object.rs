@@ -29,6 +29,18 @@ pub(crate) enum Family {
     Thread,
 }
 
+impl Family {
+    /// Whether it is in memory, where it goes when that has a new life.
+    pub(crate) fn is_in_memory(self) -> bool {
+        self != Family::Thread
+    }
+
+    /// Whether it goes when the life of its memory ends already. Who was in a barrier or waited for a condition may say that the wait is over only after another has freed them.
+    pub(crate) fn ends_with_memory(self) -> bool {
+        !matches!(self, Family::Thread | Family::Barrier | Family::Condition)
+    }
+}
+
 /// One object. What an atomic operation asks of it is in its first line of the processor's caches; behind it is a line for `written`, so that both can be fetched
 /// at once.
 #[repr(C, align(64))]
@@ -477,17 +489,22 @@ fn in_page(start: u64, end: u64, each: &mut impl FnMut(u64)) {
     }
 }
 
-/// Takes out all objects whose addresses are in a range that is within 8 bytes from `at`, and in `start..end`; calls
+/// Takes out all objects of these families whose addresses are in a range that is within 8 bytes from `at`, and in `start..end`; calls
 /// `gone` with each of these addresses.
 ///
 /// # Safety
 /// The stripe of `at` is held.
-pub(crate) unsafe fn remove_near(at: u64, start: u64, end: u64, mut gone: impl FnMut(u64)) {
+pub(crate) unsafe fn remove_near(
+    at: u64,
+    (start, end): (u64, u64),
+    which: fn(Family) -> bool,
+    mut gone: impl FnMut(u64),
+) {
     // SAFETY: the caller's promise.
     unsafe {
         cut_at_ends(at, start, end);
         remove_of(at, |object| {
-            let goes = object.family != Family::Thread && object.address >= start && object.address < end;
+            let goes = which(object.family) && object.address >= start && object.address < end;
             if goes {
                 gone(object.address);
             }

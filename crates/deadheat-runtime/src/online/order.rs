@@ -16,7 +16,7 @@ use super::set::Seen;
 use super::slots;
 use super::word;
 use crate::hot::atomic;
-use crate::hot::stripe::Held;
+use crate::hot::stripe::{Held, Shown};
 
 /// The family of a kind; `None` for condition variables and for what is no object, which work otherwise.
 const fn family(kind: SyncKind) -> Option<Family> {
@@ -344,9 +344,39 @@ impl Eye {
             self.loaded = loaded;
         }
         if order.releases() {
-            self.tell();
+            self.fenced = (self.slot, self.tell());
+            self.fenced_version = self.version;
             self.released.assign(&self.clock);
             self.begin_moment();
+        }
+    }
+
+    /// Whether a relaxed operation behind a release fence leaves what an atomic shows as it is: what was known at the fence, and nothing else, unless the operation `reads` or
+    /// continues what this thread released.
+    #[inline(always)]
+    pub(super) fn shows_fence(&self, object: &Object, reads: bool) -> bool {
+        let ((slot, clock), (own, fence)) = (object.by, self.fenced);
+        slot == own
+            && own == self.slot
+            && if reads || self.continues(object) { clock >= fence } else { clock == fence }
+    }
+
+    /// The last release fence, as a moment that whoever knows all that was known there knows; [`Shown::NOTHING`] if there was none in the present slot.
+    #[inline(always)]
+    pub(super) fn fence_moment(&self) -> u64 {
+        let (slot, clock) = self.fenced;
+        if slot == self.slot { word::moment(slot, clock) } else { Shown::NOTHING }
+    }
+
+    /// An atomic shows, too, what was known at the thread's last release fence.
+    fn show_fence(&self, object: &mut Object) {
+        let (slot, clock) = object.by;
+        let within = || slot != 0 && self.released.get(slot) >= clock && slots::tells(slot, clock);
+        if object.written.is_empty() || within() {
+            object.show(&self.released, slots::needed(&self.released));
+            (object.by, object.version) = (self.fenced, self.fenced_version);
+        } else if !self.shows_fence(object, true) {
+            object.show_too(&self.released);
         }
     }
 
@@ -427,7 +457,7 @@ impl Eye {
             }
             if !self.released.is_empty() {
                 let object = object::get_atomic(bytes);
-                object.show_too(&self.released);
+                self.show_fence(object);
                 object.own = if own { object.own } else { 0 };
             }
         }

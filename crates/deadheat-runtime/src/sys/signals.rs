@@ -95,8 +95,13 @@ impl Drop for Quiet {
 /// blocks it behind that handler, whose `context` this is. Gives what [`let_signals_come`] lets it come by; 0 if it cannot be put off.
 ///
 /// # Safety
-/// Both are what the kernel gave the handler, which lets the signal not come while it runs.
+/// Both are what the kernel gave the handler.
 pub(crate) unsafe fn put_off(signal: u32, about: *mut c_void, context: *mut c_void) -> u64 {
+    const SIG_BLOCK: usize = 0;
+    // Some handlers may be interrupted by their own signal.
+    let set = bit(signal);
+    // SAFETY: the buffer holds a set of signals.
+    unsafe { syscall(number::RT_SIGPROCMASK, [SIG_BLOCK, &raw const set as usize, 0, SET, 0, 0]) };
     let process = super::process_id() as usize;
     let thread = super::thread_id() as usize;
     // SAFETY: the caller's promise: the kernel's own description, and its own context.
@@ -105,9 +110,9 @@ pub(crate) unsafe fn put_off(signal: u32, about: *mut c_void, context: *mut c_vo
         if syscall(number::RT_TGSIGQUEUEINFO, arguments) != 0 {
             return 0;
         }
-        *context.byte_add(BLOCKED_BEHIND_HANDLER).cast::<u64>() |= bit(signal);
+        *context.byte_add(BLOCKED_BEHIND_HANDLER).cast::<u64>() |= set;
     }
-    bit(signal)
+    set
 }
 
 /// Lets signals come that were [put off](put_off). Their handlers run now, and may jump away.

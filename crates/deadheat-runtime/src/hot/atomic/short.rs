@@ -78,13 +78,12 @@ pub(super) fn known_write<R>(
             return None;
         }
         let holds = Holds::new(thread);
-        if !holds.is_first() || !online::publishes_nothing(thread) {
-            return None;
-        }
+        let publishes = online::publishes(thread).filter(|_| holds.is_first())?;
         let held = STRIPE[stripe(address)].take_if_free((*thread).id)?;
         let shown = held.shown(Which::new(address as u64, log2))?;
-        // A store ends what somebody else's release began; what reads, too, goes on with it.
-        if shown.by != Shown::NOTHING && (!reads || online::teaches(thread, shown)) {
+        // A store ends what somebody else's release began; what reads, too, goes on with it. What the thread's own fence lets it publish may be shown already.
+        let goes_on = publishes == Shown::NOTHING && reads && !online::teaches(thread, shown);
+        if shown.by != publishes && !goes_on {
             return None;
         }
         held.wrote();
