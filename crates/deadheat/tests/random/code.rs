@@ -80,6 +80,9 @@ fn statement(what: What) -> String {
         }
         What::Store(part) => format!("__atomic_store_n({}, 1, __ATOMIC_RELAXED);", place(part)),
         What::Pass(part) => format!("(void)__atomic_exchange_n({}, 1, __ATOMIC_RELAXED);", place(part)),
+        What::Look(part) => format!("(void)__atomic_load_n({}, __ATOMIC_RELAXED);", place(part)),
+        What::AcquireFence => "atomic_thread_fence(memory_order_acquire);".to_owned(),
+        What::ReleaseFence => "atomic_thread_fence(memory_order_release);".to_owned(),
         What::Create(child) => {
             let kept = format!("put({}, (void *)child);", BLOCKS + child);
             format!("{{ pthread_t child; pthread_create(&child, NULL, thread_{child}, NULL); {kept} }}")

@@ -52,6 +52,9 @@ struct Model {
     objects: HashMap<Object, Clock>,
     /// By byte of an atomic, what it shows, and by which operation of which thread alone.
     shown: HashMap<(usize, usize), Shown>,
+    /// By thread, what its relaxed operations have read, and what it knew at its last release fence.
+    loaded: Vec<Clock>,
+    released: Vec<Option<Clock>>,
     /// By block, in which step it was born, and its byte.
     bytes: HashMap<(Option<usize>, usize), Vec<Made>>,
 }
@@ -65,6 +68,8 @@ pub(crate) fn expected(program: &Program) -> Expected {
         moments: none(),
         objects: HashMap::new(),
         shown: HashMap::new(),
+        loaded: vec![none(); program.threads],
+        released: vec![None; program.threads],
         bytes: HashMap::new(),
     };
     let mut births: HashMap<usize, usize> = HashMap::new();
@@ -134,18 +139,40 @@ impl Model {
         part.size <= 8 && bytes(part).all(|byte| by(byte) == Some((thread, part)))
     }
 
-    /// A part's bytes show what the thread knows, and nothing else.
-    fn show(&mut self, thread: usize, part: Part) {
+    /// What the thread knows, its own accesses as well.
+    fn known(&self, thread: usize) -> Clock {
         let mut clock = self.clocks[thread].clone();
         clock[thread] = self.counts[thread];
+        clock
+    }
+
+    /// A relaxed operation reads what a part shows.
+    fn look(&mut self, thread: usize, part: Part) -> Clock {
+        let shown = self.shown_of(part);
+        join(&mut self.loaded[thread], &shown);
+        shown
+    }
+
+    /// A relaxed operation leaves a part's bytes with what they showed, of which some operation published all alone or none did, and what was known at the thread's last release fence.
+    fn leave(&mut self, thread: usize, part: Part, mut shown: Clock, by: Option<(usize, Part)>) {
+        let mut by = by;
+        if let Some(released) = &self.released[thread] {
+            join(&mut shown, released);
+            by = by.filter(|by| by.0 == thread);
+        }
+        self.shown.extend(bytes(part).map(|byte| (byte, (shown.clone(), by))));
+    }
+
+    /// A part's bytes show what the thread knows, and nothing else.
+    fn show(&mut self, thread: usize, part: Part) {
+        let clock = self.known(thread);
         self.shown.extend(bytes(part).map(|byte| (byte, (clock.clone(), Some((thread, part))))));
         self.moments[thread] += 1;
     }
 
     /// The object shows what the thread knows from now on, beside what it showed before if it `keeps` that.
     fn publish(&mut self, thread: usize, object: Object, keeps: bool) {
-        let mut clock = self.clocks[thread].clone();
-        clock[thread] = self.counts[thread];
+        let mut clock = self.known(thread);
         if keeps && let Some(shown) = self.objects.get(&object) {
             join(&mut clock, shown);
         }
@@ -175,17 +202,22 @@ impl Model {
                 self.show(thread, part);
             }
             // A store ends what others released there.
-            What::Store(part) => {
-                if !self.is_only_of(thread, part) {
-                    bytes(part).for_each(|byte| _ = self.shown.remove(&byte));
-                }
-            }
+            What::Store(part) => match self.is_only_of(thread, part) {
+                true => self.leave(thread, part, self.shown_of(part), Some((thread, part))),
+                false => self.leave(thread, part, vec![0; self.clocks.len()], None),
+            },
             // What reads as well passes all on that it read.
             What::Pass(part) => {
-                let shown = self.shown_of(part);
+                let shown = self.look(thread, part);
                 let first = bytes(part).next().and_then(|byte| self.shown.get(&byte)?.1);
                 let by = first.filter(|&(thread, of)| of == part && self.is_only_of(thread, part));
-                self.shown.extend(bytes(part).map(|byte| (byte, (shown.clone(), by))));
+                self.leave(thread, part, shown, by);
+            }
+            What::Look(part) => _ = self.look(thread, part),
+            What::AcquireFence => join(&mut self.clocks[thread], &self.loaded[thread]),
+            What::ReleaseFence => {
+                self.released[thread] = Some(self.known(thread));
+                self.moments[thread] += 1;
             }
             What::Create(child) => {
                 self.publish(thread, Object::Begin(child), false);

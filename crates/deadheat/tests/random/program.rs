@@ -37,9 +37,12 @@ pub(crate) enum What {
     Acquire(Part),
     Release(Part),
     Exchange(Part),
-    /// By relaxed operations: a store, and one that reads as well.
+    /// By relaxed operations: a store, one that reads as well, and a load.
     Store(Part),
     Pass(Part),
+    Look(Part),
+    AcquireFence,
+    ReleaseFence,
     /// Another thread is created.
     Create(usize),
     End,
@@ -110,6 +113,8 @@ struct Style {
     writes: usize,
     heap: usize,
     atomic: usize,
+    /// How many of the operations on atomics that order are fences, or relaxed.
+    fences: usize,
     /// How often the same thread goes on.
     stays: usize,
 }
@@ -134,13 +139,16 @@ pub(crate) fn program(seed: u64) -> Program {
     let mut random = Random::new(seed);
     let threads = random.one_of(&[2, 2, 3, 4, 6, 8]);
     let first = 2.max(random.below(threads) + 1);
+    // Behind a fence relaxed operations on other memory would order, too.
+    let fences = random.one_of(&[0, 0, 50, 80]);
     let style = Style {
         orders: random.one_of(&[8, 20, 35]),
         ranges: random.one_of(&[5, 25, 50, 90]),
         whole: random.one_of(&[10, 40, 90]),
         writes: random.one_of(&[8, 40, 60]),
         heap: random.one_of(&[0, 0, 30, 60]),
-        atomic: random.one_of(&[0, 6, 30]),
+        atomic: if fences == 0 { random.one_of(&[0, 6, 30]) } else { 0 },
+        fences,
         stays: random.one_of(&[20, 60, 90]),
     };
     let count = random.one_of(&[150, 400, 900]);
@@ -191,7 +199,17 @@ impl Making {
                 let part = Part { atomic: self.random.below(ATOMICS), offset, size };
                 let ordering = [What::Acquire(part), What::Release(part), What::Exchange(part)];
                 let relaxed = [What::Store(part), What::Pass(part)];
-                let what = if self.random.often(80) {
+                let fenced = [
+                    What::AcquireFence,
+                    What::ReleaseFence,
+                    What::Look(part),
+                    What::Store(part),
+                    What::Store(part),
+                    What::Pass(part),
+                ];
+                let what = if self.random.often(self.style.fences) {
+                    self.random.one_of(&fenced)
+                } else if self.random.often(80) {
                     self.random.one_of(&ordering)
                 } else {
                     self.random.one_of(&relaxed)
