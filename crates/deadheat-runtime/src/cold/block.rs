@@ -265,6 +265,21 @@ pub(crate) unsafe fn give_back(stream: *mut Thread) {
     }
 }
 
+/// Ends a stream, of whose next record a part may be there, with its last whole one.
+///
+/// # Safety
+/// The stream is the calling thread's, and will not be appended to any more.
+pub(crate) unsafe fn cut_off(stream: *mut Thread) {
+    // SAFETY: the caller's promise; a block has that much behind its limit, and what is behind its last record is zero.
+    unsafe {
+        let state = &*stream;
+        if !state.at.is_null() {
+            let end = state.block.add(state.block_size);
+            state.at.write_bytes(0, ROOM.min(end.offset_from(state.at) as usize));
+        }
+    }
+}
+
 fn stop(page: *mut u8) {
     if STOPPED.swap(1, Ordering::Relaxed) == 0 {
         flags(page).fetch_or(flag::NO_SPACE, Ordering::Relaxed);
@@ -280,6 +295,8 @@ pub(crate) unsafe fn next(stream: *mut Thread) {
     if start::light() {
         return;
     }
+    // A thread that is cancelled in the middle of this would have half of the old block and half of the new one.
+    let _quiet = sys::Quiet::new();
     // SAFETY: the caller's promise; the old block is used by this stream alone.
     unsafe {
         let state = &mut *stream;

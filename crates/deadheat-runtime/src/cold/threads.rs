@@ -391,7 +391,12 @@ unsafe fn was_cut_off(thread: *mut Thread) {
     unsafe {
         atomic::abandon((*thread).id);
         (*thread).holds = 0;
-        (*thread).busy = 0;
+        if online::only() {
+            (*thread).busy = 0;
+        } else if (*thread).busy != 0 {
+            // A record may be half in the stream: what is still to come goes to that for handlers.
+            block::cut_off(thread);
+        }
     }
 }
 

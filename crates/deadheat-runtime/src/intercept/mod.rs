@@ -53,6 +53,7 @@ macro_rules! functions {
 mod barrier;
 mod between;
 mod caller;
+mod cancel;
 mod change;
 mod clock;
 mod clone;

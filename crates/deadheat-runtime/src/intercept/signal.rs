@@ -107,7 +107,12 @@ unsafe extern "C" fn on_signal(signal: c_int, about: *mut c_void, context: *mut 
 /// # Safety
 /// `thread` is the calling thread's; `about` and `context` are what the kernel gave the handler, which has not begun.
 #[cold]
-unsafe fn put_off(thread: *mut Thread, signal: c_int, about: *mut c_void, context: *mut c_void) -> bool {
+pub(super) unsafe fn put_off(
+    thread: *mut Thread,
+    signal: c_int,
+    about: *mut c_void,
+    context: *mut c_void,
+) -> bool {
     let flags = FLAGS[signal as usize % SIGNALS].load(Ordering::Relaxed) as c_int;
     // SAFETY: the caller's promise. Somebody sent it if that is not above zero.
     let is_sent = unsafe { about.byte_add(SI_CODE).cast::<c_int>().read() } <= 0;

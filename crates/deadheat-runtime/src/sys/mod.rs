@@ -30,4 +30,4 @@ mod memory;
 mod signals;
 pub(crate) use calls::*;
 pub(crate) use real::{resolve, resolve_all};
-pub(crate) use signals::{Mask, Quiet, keep_children, let_signals_come, put_off};
+pub(crate) use signals::{Mask, Quiet, SIGCANCEL, keep_children, let_signals_come, put_off, replace_handler};

@@ -11,11 +11,14 @@ const SIGFPE: u32 = 8;
 const SIGSEGV: u32 = 11;
 const SIGSYS: u32 = 31;
 /// The C library's own, by which threads are cancelled: no thread begins with it blocked.
-const SIGCANCEL: u32 = 32;
+pub(crate) const SIGCANCEL: u32 = 32;
 /// The C library's own, by which `setuid` reaches all threads: its handler touches nothing of ours.
 const SIGSETXID: u32 = 33;
 /// Those that come all the same: what a thread brings upon itself cannot wait.
 const ALLOWED: [u32; 7] = [SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV, SIGSYS, SIGSETXID];
+
+/// What the kernel takes for no handler, or a smaller number.
+const SIG_IGN: usize = 1;
 
 /// Bytes of the kernel's set of signals.
 const SET: usize = 8;
@@ -121,6 +124,21 @@ pub(crate) fn let_signals_come(signals: u64) {
     let set = &raw const signals as usize;
     // SAFETY: the buffer holds a set of signals.
     unsafe { syscall(number::RT_SIGPROCMASK, [SIG_UNBLOCK, set, 0, SET, 0, 0]) };
+}
+
+/// Gives a signal that has a handler the one that `change` makes of it; all else stays as it is.
+pub(crate) fn replace_handler(signal: u32, change: impl FnOnce(usize) -> usize) {
+    // The kernel's `sigaction`: handler, flags, restorer, mask.
+    let mut action = [0usize; 4];
+    let old = action.as_mut_ptr() as usize;
+    // SAFETY: the buffer holds an action.
+    unsafe {
+        if syscall(number::RT_SIGACTION, [signal as usize, 0, old, SET, 0, 0]) == 0 && action[0] > SIG_IGN {
+            action[0] = change(action[0]);
+            let new = action.as_ptr() as usize;
+            syscall(number::RT_SIGACTION, [signal as usize, new, 0, SET, 0, 0]);
+        }
+    }
 }
 
 /// The end of a child is told to nobody from now on, and its code is kept until somebody asks.
