@@ -4,7 +4,7 @@ use core::ffi::{c_int, c_uint, c_void};
 
 use deadheat_core::event::Op;
 
-use super::mutex::{forget, renew};
+use super::mutex::renew;
 use super::touch::{makes, uses};
 use crate::cold::start::recording;
 use crate::gate::{self, Blocked};
@@ -34,14 +34,13 @@ intercept! {
 }
 
 intercept! {
-    /// `pthread_barrier_destroy`: waits for the others to leave, so it is forgotten after.
+    /// `pthread_barrier_destroy`: what it ordered counts until it is made again, since who was in it may still have to say that it is through.
     fn dh_wrap_pthread_barrier_destroy / pthread_barrier_destroy(barrier: *mut c_void) -> c_int; pc {
         if recording() {
             makes::<u8>(pc, barrier);
         }
         // SAFETY: passed on.
-        let result = unsafe { real!("pthread_barrier_destroy", One)(barrier) };
-        forget(pc, barrier, || result)
+        unsafe { real!("pthread_barrier_destroy", One)(barrier) }
     }
 }
 
