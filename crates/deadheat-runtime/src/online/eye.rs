@@ -78,14 +78,9 @@ pub(super) struct Taken {
     pub(super) node: u32,
 }
 
-/// From one moment to the next. The number between is that of the births of the later one ([`is_birth`]): so a block's
+/// From one moment to the next. The number between is that of the births of the later one ([`word::is_birth`]): so a block's
 /// birth is no access of its thread's that would stand for later ones.
 pub(super) const STEP: u64 = 1 << word::STEP_LOG2;
-
-/// Whether the word is of a block's birth, and not of an access.
-pub(super) const fn is_birth(word: u64) -> bool {
-    !word::clock(word).is_multiple_of(STEP)
-}
 
 /// How many numbers were given. A forked child goes on from there: what objects remember of its parent's threads is of none of its own.
 static NUMBERS: AtomicU32 = AtomicU32::new(0);

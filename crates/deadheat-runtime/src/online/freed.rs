@@ -87,9 +87,11 @@ unsafe fn narrow_within(thread: *mut Thread, address: usize, size: usize) {
         let part = |start: usize, size: usize| {
             let first = start.next_multiple_of(GRANULE);
             let count = (start + size).saturating_sub(first) / GRANULE;
-            for cell in shadow::cells(first, count) {
-                narrow(cell, mine, &past, &mut (*thread).eye.blocks);
-            }
+            let blocks = &mut (*thread).eye.blocks;
+            // A span has no blocks.
+            shadow::by_spans(shadow::cells(first, count), span::is_one, |cell| {
+                narrow(cell, mine, &past, blocks)
+            });
         };
         if size >= shadow::LARGE {
             shadow::touched(address, size, part);

@@ -11,7 +11,7 @@ use deadheat_core::event::BlockKind;
 use deadheat_core::race::HeldLock;
 use deadheat_core::wire::{block as wire_block, flag, race};
 
-use super::eye::{Eye, STEP, is_birth};
+use super::eye::{Eye, STEP};
 use super::freed::{self, Met};
 use super::history::{History, Place, Site, Wanted};
 use super::list::List;
@@ -203,7 +203,7 @@ unsafe fn found_at(thread: *mut Thread, mine: &Mine<'_>, other: u64, history: &H
     let clock = word::clock(other);
     let (writes, atomic) = (other & word::WRITE != 0, other & word::ATOMIC != 0);
     let wanted = Wanted { clock, writes, atomic, start, end };
-    let place = if is_birth(other) { None } else { history.find_place(&wanted) };
+    let place = if word::is_birth(other) { None } else { history.find_place(&wanted) };
     if let Some(Place { access, pc, node }) = &place {
         // SAFETY: the caller's promise.
         let own = way(mine.access, mine.pc, unsafe { Eye::node(thread) });
@@ -215,7 +215,7 @@ unsafe fn found_at(thread: *mut Thread, mine: &Mine<'_>, other: u64, history: &H
     let quiet = sys::Quiet::new();
     // SAFETY: the caller's promise.
     let later = unsafe { side(thread, mine) };
-    if is_birth(other) {
+    if word::is_birth(other) {
         if let Some(earlier) = birth(start, clock) {
             let written = with(|inner| inner.race(race::RACE, [&earlier, &later], start));
             drop(quiet);

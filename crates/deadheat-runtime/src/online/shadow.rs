@@ -163,27 +163,16 @@ unsafe fn clear_part(base: usize, from: usize, to: usize, by_pages: bool, blocks
     }
 }
 
-/// Clears cell by cell.
+/// Clears cells.
 ///
 /// # Safety
 /// As for [`clear_part`].
 unsafe fn clear_cells(base: usize, from: usize, to: usize, blocks: &mut Blocks) {
-    let mut at = from;
-    while at < to {
-        let cell = base.wrapping_add(at * SCALE) as *const Cell;
-        // SAFETY: the caller's promise; the cells lie behind each other.
-        unsafe {
-            if (to - at) / GRANULE >= span::CELLS
-                && is_span(&*cell)
-                && span::begin(core::slice::from_raw_parts(cell, span::CELLS))
-            {
-                at += span::CELLS * GRANULE;
-                continue;
-            }
-            narrow::clear(&*cell, blocks);
-        }
-        at += GRANULE;
-    }
+    let first = base.wrapping_add(from * SCALE) as *const Cell;
+    // SAFETY: the caller's promise; the cells lie behind each other.
+    let cells = unsafe { core::slice::from_raw_parts(first, (to - from) / GRANULE) };
+    // SAFETY: passed on.
+    by_spans(cells, |span| span::begin(span, 0), |cell| unsafe { narrow::clear(cell, blocks) });
 }
 
 /// Calls `each` with the parts of a range, first byte and size, whose cells may have been touched.
@@ -389,16 +378,16 @@ impl Place {
 #[inline(always)]
 pub(super) unsafe fn begin(cells: &[Cell], (birth, born): (u64, usize), blocks: &mut Blocks) {
     let (first, rest) = cells.split_at(cells.len().min(born));
-    // SAFETY: passed on.
-    unsafe {
-        for cell in first {
-            begin_cell(cell, birth, blocks);
-        }
-        if rest.len() >= span::CELLS {
-            return begin_many(rest, blocks);
-        }
-        for cell in rest {
-            begin_cell(cell, 0, blocks);
+    for (cells, word) in [(first, birth), (rest, 0)] {
+        // SAFETY: passed on.
+        unsafe {
+            if cells.len() >= span::CELLS {
+                begin_many(cells, word, blocks);
+                continue;
+            }
+            for cell in cells {
+                begin_cell(cell, word, blocks);
+            }
         }
     }
 }
@@ -421,22 +410,23 @@ unsafe fn begin_cell(cell: &Cell, word: u64, blocks: &mut Blocks) {
 /// # Safety
 /// As there.
 #[inline(never)]
-unsafe fn begin_many(mut cells: &[Cell], blocks: &mut Blocks) {
-    while let Some((cell, behind)) = cells.split_first() {
-        if is_span(cell) && cells.get(..span::CELLS).is_some_and(span::begin) {
-            cells = &cells[span::CELLS..];
-            continue;
-        }
-        // SAFETY: passed on.
-        unsafe { begin_cell(cell, 0, blocks) };
-        cells = behind;
-    }
+unsafe fn begin_many(cells: &[Cell], word: u64, blocks: &mut Blocks) {
+    // SAFETY: passed on.
+    by_spans(cells, |span| span::begin(span, word), |cell| unsafe { begin_cell(cell, word, blocks) });
 }
 
-/// Whether a span begins with the cell.
+/// Goes through cells: all that may be a span together, if that is enough for them, others one by one.
 #[inline(always)]
-fn is_span(cell: &Cell) -> bool {
-    (core::ptr::from_ref(cell) as usize).is_multiple_of(span::CELLS * size_of::<Cell>())
+pub(super) fn by_spans(mut cells: &[Cell], is_enough: impl Fn(&[Cell]) -> bool, mut each: impl FnMut(&Cell)) {
+    while let Some((cell, behind)) = cells.split_first() {
+        let is_first = (core::ptr::from_ref(cell) as usize).is_multiple_of(span::CELLS * size_of::<Cell>());
+        if is_first && cells.get(..span::CELLS).is_some_and(&is_enough) {
+            cells = &cells[span::CELLS..];
+        } else {
+            each(cell);
+            cells = behind;
+        }
+    }
 }
 
 /// Clears a cell that has a block; `false` if somebody is about to give it another.

@@ -16,7 +16,7 @@
 
 use super::pair::{Entered, Room, commit, goes_with_end, room, room_to_end, words};
 use super::set::Seen;
-use super::word::{ENDED, NOTHING, SEALED, WIDE, can_be_said, is_said, meant, said};
+use super::word::{ENDED, NOTHING, SEALED, WIDE, can_be_said, is_birth, is_said, meant, said};
 use crate::sys::primitive::{AtomicU64, Ordering};
 
 type Cell = [AtomicU64; 2];
@@ -115,16 +115,13 @@ fn enter(seen: &impl Seen, cells: &[Cell], mine: u64) -> Entered {
         Room::Second => [one, mine],
         Room::There | Room::None => return Entered::No,
     };
-    if cells.iter().all(|cell| words(cell) == [one, other]) && fold(cells, [one, other], new) {
-        return Entered::Yes;
-    }
-    Entered::No
+    fold(cells, [one, other], new.map(said))
 }
 
-/// Publishes the write `mine` of all bytes by which the life of a block ends that has these cells, if they are a span, as [`super::pair::end`] does in a cell.
+/// Publishes the write `mine` of all bytes by which the life of a block ends that has these cells, if they are a span or say the same, as [`super::pair::end`] does in a cell.
 pub(crate) fn end(seen: &impl Seen, cells: &[Cell], mine: u64) -> Entered {
     let [first, second, ..] = cells else { return Entered::No };
-    let Some([one, other]) = words_of([first, second]) else { return Entered::No };
+    let Some([one, other]) = words_of([first, second]) else { return end_of_cells(seen, cells, mine) };
     match room_to_end(seen, [meant(one), meant(other)], mine) {
         Room::First => {
             let entered = commit([&first[1], &second[1]], [one, said(mine) | ENDED, other]);
@@ -138,21 +135,40 @@ pub(crate) fn end(seen: &impl Seen, cells: &[Cell], mine: u64) -> Entered {
     }
 }
 
-/// Makes a span as if nothing had happened to its bytes, which it stays; `false` if these cells are none.
-pub(crate) fn begin(cells: &[Cell]) -> bool {
+/// As [`end`], of cells that are no span, if nobody used them since the block was born: nobody may use the next one there either.
+fn end_of_cells(seen: &impl Seen, cells: &[Cell], mine: u64) -> Entered {
+    let birth = words(&cells[0]);
+    let is_unused = birth[1] == 0
+        && (birth[0] == 0 || is_birth(birth[0]) && can_be_said(birth[0]) && seen.ordered(birth[0]));
+    if !is_unused || words(&cells[1]) != birth {
+        return Entered::No;
+    }
+    fold(cells, birth, [said(mine) | ENDED, NOTHING])
+}
+
+/// Whether these cells are a span.
+pub(crate) fn is_one(cells: &[Cell]) -> bool {
+    matches!(cells, [first, second, ..] if words_of([first, second]).is_some())
+}
+
+/// Makes a span as if nothing had happened to its bytes but what `word` says, or 0, and a span it stays; `false` if these cells are none, or a span cannot say that.
+pub(crate) fn begin(cells: &[Cell], word: u64) -> bool {
     let [first, second, ..] = cells else { return false };
-    let Some([one, _]) = words_of([first, second]) else { return false };
+    let Some([one, _]) = words_of([first, second]).filter(|_| can_be_said(word)) else { return false };
     if first[1].compare_exchange(one, SEALED, Ordering::SeqCst, Ordering::Relaxed).is_err() {
         return false;
     }
     second[1].store(NOTHING, Ordering::Release);
-    first[1].store(NOTHING, Ordering::Release);
+    first[1].store(said(word), Ordering::Release);
     true
 }
 
-/// Makes a span with the words `new` of cells that have the words `old`; `false` if one of them has others by now.
+/// Makes a span that has [said](said) `new` of cells that have the words `old`, if all of them do.
 #[inline(never)]
-fn fold(cells: &[Cell], old: [u64; 2], new: [u64; 2]) -> bool {
+fn fold(cells: &[Cell], old: [u64; 2], new: [u64; 2]) -> Entered {
+    if !cells.iter().all(|cell| words(cell) == old) {
+        return Entered::No;
+    }
     let take = |cell: &Cell| {
         let swap = |at: usize, to| {
             cell[at].compare_exchange(old[at], to, Ordering::SeqCst, Ordering::Relaxed).is_ok()
@@ -170,11 +186,11 @@ fn fold(cells: &[Cell], old: [u64; 2], new: [u64; 2]) -> bool {
     let taken = cells.iter().take_while(|cell| take(cell)).count();
     if taken < cells.len() {
         give(&cells[..taken], old);
-        return false;
+        return Entered::No;
     }
-    cells[1][1].store(said(new[1]), Ordering::Release);
-    cells[0][1].store(said(new[0]), Ordering::SeqCst);
-    true
+    cells[1][1].store(new[1], Ordering::Release);
+    cells[0][1].store(new[0], Ordering::SeqCst);
+    Entered::Yes
 }
 
 /// Gives the cells of a span these words, the first cell last: as long as another is one of a span, so is that.

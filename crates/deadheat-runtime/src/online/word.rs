@@ -70,6 +70,12 @@ pub(crate) const fn clock(word: u64) -> u64 {
     word >> CLOCK_SHIFT & LAST_CLOCK
 }
 
+/// Whether the word is of a block's birth, and not of an access: births have the clocks between those of moments.
+#[inline(always)]
+pub(crate) const fn is_birth(word: u64) -> bool {
+    !clock(word).is_multiple_of(1 << STEP_LOG2)
+}
+
 /// The write `word` of all bytes by which a block's life ended, as whoever comes to it is to find it: it conflicts with every access, and nothing is
 /// ordered behind it. It is as a double word, so that no bytes need be named: where they were, and in the lower bits of what is earlier, is the slot.
 #[inline(always)]
