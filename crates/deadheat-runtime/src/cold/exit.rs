@@ -29,7 +29,7 @@ pub(crate) fn begin(texts: &[&[u8]]) {
 fn wait_for_others() {
     const STEP: u64 = 1_000_000;
     let waits = WAITS.load(Ordering::Relaxed);
-    if waits == 0 || online::is_confined() {
+    if waits == 0 || sys::is_confined() {
         return;
     }
     let (nothing, start) = (AtomicU32::new(0), sys::monotonic());
@@ -108,7 +108,7 @@ pub(crate) fn mark_clean() {
     if !start::recording() || page.is_null() {
         return;
     }
-    if online::is_confined() {
+    if sys::is_confined() {
         // Neither who it is nor when it is can be asked any more.
         block::flags(page).fetch_or(flag::CLEAN, Ordering::Relaxed);
         return;

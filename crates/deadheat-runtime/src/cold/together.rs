@@ -42,6 +42,11 @@ pub(crate) fn begin(texts: &[&[u8]]) {
     MOMENT.store(options::start_together(texts), Ordering::Relaxed);
 }
 
+/// From now on threads begin as they come.
+pub(crate) fn cease() {
+    MOMENT.store(0, Ordering::Relaxed);
+}
+
 /// How many of those are coming that wait for this.
 fn coming(let_go: u32) -> &'static AtomicU32 {
     &COMING[let_go as usize % 2]

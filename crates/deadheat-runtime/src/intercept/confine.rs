@@ -1,9 +1,10 @@
 //! Filters of system calls that a program puts on itself (`seccomp`). They know the calls that the program makes, and some end it at any other: from then on the runtime
-//! asks for no pages ahead of their use, which is a call that programs do not make, and not what a descriptor is. In the strict mode nothing is looked at any more.
+//! asks for no pages ahead of their use, which is a call that programs do not make, and not what a descriptor is, or what time it is; its threads begin as they come.
+//! In the strict mode nothing is looked at any more.
 
-use core::ffi::{c_int, c_long};
+use core::ffi::{c_int, c_long, c_void};
 
-use crate::cold::start;
+use crate::cold::{start, together};
 use crate::online;
 use crate::sys;
 
@@ -18,7 +19,7 @@ const STRICT: usize = 1;
 /// `prctl`: its arguments are passed on as they are.
 unsafe extern "C" fn before_prctl(option: c_int, mode: usize) -> unsafe extern "C" fn() {
     if option == SET_SECCOMP {
-        online::confined();
+        confined();
         if mode == STRICT {
             // There is no memory any more for what is still to be found.
             start::stop();
@@ -28,9 +29,25 @@ unsafe extern "C" fn before_prctl(option: c_int, mode: usize) -> unsafe extern "
     real!("prctl", unsafe extern "C" fn())
 }
 
+/// The runtime makes no calls that it can do without.
+fn confined() {
+    sys::confine();
+    together::cease();
+}
+
+intercept! {
+    /// `seccomp_load` of the library that makes filters.
+    fn dh_wrap_seccomp_load / seccomp_load(filter: *mut c_void) -> c_int; _pc {
+        type Real = unsafe extern "C" fn(*mut c_void) -> c_int;
+        confined();
+        // SAFETY: passed on.
+        unsafe { real!("seccomp_load", Real)(filter) }
+    }
+}
+
 /// The program is about to make a system call of this number by itself.
 pub(super) fn before_syscall(number: c_long) {
     if number == sys::machine::number::SECCOMP as c_long {
-        online::confined();
+        confined();
     }
 }

@@ -76,7 +76,7 @@ fn object_of(file: c_int, way: Way) -> Option<u64> {
     if orders == Descriptors::Nothing as u32 {
         return None;
     }
-    if orders == Descriptors::All as u32 || online::is_confined() {
+    if orders == Descriptors::All as u32 || sys::is_confined() {
         // Or what it is cannot be asked any more, so all are one.
         return Some(SOCKETS);
     }
@@ -206,7 +206,7 @@ pub(super) fn replaced(pc: usize, file: c_int) {
 /// A descriptor is about to be closed: the other side of a pipe or socket may see its end.
 pub(super) fn closing(pc: usize, file: c_int) {
     // A child of `vfork` closes its own descriptors, and does so in its parent's memory.
-    let open = online::is_confined() || sys::status(file).is_ok();
+    let open = sys::is_confined() || sys::status(file).is_ok();
     if !start::recording() || !open || !byhand::is_ours() {
         return;
     }

@@ -16,7 +16,7 @@ use crate::sys;
 /// The object of a POSIX queue.
 pub(super) fn queue(file: c_int) -> Option<u64> {
     thread::current()?;
-    if online::is_confined() {
+    if sys::is_confined() {
         return Some(object(QUEUE, 0));
     }
     let status = sys::status(file).ok()?;

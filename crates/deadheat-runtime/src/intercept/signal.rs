@@ -117,7 +117,7 @@ pub(super) unsafe fn put_off(
     // SAFETY: the caller's promise. Somebody sent it if that is not above zero.
     let is_sent = unsafe { about.byte_add(SI_CODE).cast::<c_int>().read() } <= 0;
     // The first cannot wait, the next would have no handler any more, and who is confined may not send itself one.
-    if SYNCHRONOUS.contains(&signal) && !is_sent || flags & SA_RESETHAND != 0 || online::is_confined() {
+    if SYNCHRONOUS.contains(&signal) && !is_sent || flags & SA_RESETHAND != 0 || sys::is_confined() {
         return false;
     }
     // SAFETY: as above.
@@ -192,7 +192,7 @@ impl Interrupted {
 
 /// Whether handlers of a signal are known. A child of `vfork` has its own, but what is known is its parent's.
 fn is_known(signal: c_int) -> bool {
-    recording() && (0..SIGNALS as c_int).contains(&signal) && (online::is_confined() || byhand::is_ours())
+    recording() && (0..SIGNALS as c_int).contains(&signal) && (sys::is_confined() || byhand::is_ours())
 }
 
 /// What the program gave a signal last: its handler, also if that is not there any more, and the flags.

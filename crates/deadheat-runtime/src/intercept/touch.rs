@@ -424,7 +424,7 @@ pub(super) fn can_read(address: usize, len: usize) -> bool {
     let end = address.saturating_add(len);
     // Not the first bytes: they may be those at the null pointer, which stands for nothing.
     let mut pages = (address / PAGE..end.div_ceil(PAGE)).map(|page| page * PAGE + PAGE / 2);
-    address != 0 && (online::is_confined() || pages.all(sys::can_read))
+    address != 0 && (sys::is_confined() || pages.all(sys::can_read))
 }
 
 /// Records that a text was written up to its end, if it is there.

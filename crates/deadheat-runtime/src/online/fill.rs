@@ -6,7 +6,7 @@
 //!
 //! Model: nothing. A page that is not asked for comes as it is touched.
 
-use core::sync::atomic::{AtomicBool, AtomicU16, Ordering};
+use core::sync::atomic::{AtomicU16, Ordering};
 
 use super::shadow::{CELLS, PAGE, REGION, REGION_LOG2, SCALE};
 use crate::sys;
@@ -57,19 +57,6 @@ pub(super) fn before(first: &AtomicU64, address: usize) {
     }
 }
 
-/// Whether the program has put a filter on its system calls, or is about to.
-static CONFINED: AtomicBool = AtomicBool::new(false);
-
-/// The program puts a filter on its system calls: from now on pages come as they are touched, and the runtime makes no calls but those that it cannot do without.
-pub(crate) fn confined() {
-    CONFINED.store(true, Ordering::Relaxed);
-}
-
-/// Whether that is so.
-pub(crate) fn is_confined() -> bool {
-    CONFINED.load(Ordering::Relaxed)
-}
-
 /// Asks for the page of an address's cell, and for some beside it.
 #[cold]
 #[inline(never)]
@@ -83,7 +70,7 @@ pub(super) fn ahead(address: usize) {
     let wanted = if near != 0 { run(MANY) } else { few };
     let new = wanted & !chunks[at].fetch_or(wanted, Ordering::Relaxed);
     let (first, end) = (new.trailing_zeros(), u16::BITS - new.leading_zeros());
-    if first < end && !is_confined() {
+    if first < end && !sys::is_confined() {
         let base = CELLS[address >> REGION_LOG2].load(Ordering::Relaxed);
         let chunk = address & !((1 << CHUNK_LOG2) - 1);
         let cells = |page: u32| base.wrapping_add((chunk + ((page as usize) << PAGE_LOG2)) * SCALE);

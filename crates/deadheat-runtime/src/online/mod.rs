@@ -64,7 +64,6 @@ pub(crate) use beside::forget_turn;
 pub(crate) use child::{in_child, lock_for_fork, unlock_after_fork};
 pub(crate) use current::{become_current, begin_anew, ignore, interrupted, switch_to};
 pub(crate) use eye::Eye;
-pub(crate) use fill::{confined, is_confined};
 pub(crate) use history::Kept;
 pub(crate) use life::{born as block_born, died as block_died, is_common as tells_lives, live_size};
 pub(crate) use memory::{begin as limit_memory, none as without_memory};

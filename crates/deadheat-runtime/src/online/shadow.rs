@@ -93,7 +93,7 @@ pub(super) fn map(base: &AtomicUsize, from: usize, size: usize) -> usize {
         memory::none();
         return 0;
     };
-    if !fill::is_confined() {
+    if !sys::is_confined() {
         sys::no_huge_pages(mapped, size);
     }
     let delta = (mapped as usize).wrapping_sub(from);
@@ -110,7 +110,7 @@ pub(super) fn map(base: &AtomicUsize, from: usize, size: usize) -> usize {
 /// Above this size clearing by pages is quicker than by stores.
 const BY_PAGES: usize = 8 << 20;
 /// Above this size it pays to ask the system which cells were touched at all.
-pub(crate) const LARGE: usize = 256 << 10;
+pub(crate) const LARGE: usize = 128 << 10;
 pub(super) const PAGE: usize = 4096;
 
 /// The bytes have a new life, without a past. `fresh` if they come straight from the system.

@@ -1,6 +1,6 @@
 //! Raw system calls: no `errno`, no cancellation point, no libc.
 
-use core::sync::atomic::AtomicU32;
+use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use super::machine::{number, stat, syscall};
 
@@ -266,10 +266,28 @@ pub(crate) fn thread_id() -> u32 {
     unsafe { syscall(number::GETTID, [0; 6]) as u32 }
 }
 
-/// Lets another thread run.
+/// Lets another thread run; where the program is [confined](is_confined), waits a moment.
 pub(crate) fn yield_now() {
+    const MOMENT: u32 = 64;
+    if is_confined() {
+        (0..MOMENT).for_each(|_| core::hint::spin_loop());
+        return;
+    }
     // SAFETY: no arguments.
     unsafe { syscall(number::SCHED_YIELD, [0; 6]) };
+}
+
+/// Whether the program has put a filter on its system calls, or is about to.
+static CONFINED: AtomicBool = AtomicBool::new(false);
+
+/// The program puts a filter on its system calls: from now on the runtime makes none but those that it cannot do without, and that programs with threads make themselves.
+pub(crate) fn confine() {
+    CONFINED.store(true, Ordering::Relaxed);
+}
+
+/// Whether that is so.
+pub(crate) fn is_confined() -> bool {
+    CONFINED.load(Ordering::Relaxed)
 }
 
 /// Nanoseconds since 1970.
