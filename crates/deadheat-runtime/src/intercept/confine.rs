@@ -2,7 +2,7 @@
 //! asks for no pages ahead of their use, which is a call that programs do not make, and not what a descriptor is, or what time it is; its threads begin as they come.
 //! In the strict mode nothing is looked at any more.
 
-use core::ffi::{c_int, c_long, c_void};
+use core::ffi::{c_int, c_long};
 
 use crate::cold::{start, together};
 use crate::online;
@@ -33,16 +33,6 @@ unsafe extern "C" fn before_prctl(option: c_int, mode: usize) -> unsafe extern "
 fn confined() {
     sys::confine();
     together::cease();
-}
-
-intercept! {
-    /// `seccomp_load` of the library that makes filters.
-    fn dh_wrap_seccomp_load / seccomp_load(filter: *mut c_void) -> c_int; _pc {
-        type Real = unsafe extern "C" fn(*mut c_void) -> c_int;
-        confined();
-        // SAFETY: passed on.
-        unsafe { real!("seccomp_load", Real)(filter) }
-    }
 }
 
 /// The program is about to make a system call of this number by itself.
