@@ -116,6 +116,23 @@ fn returned(counters: &Path) -> [u64; 4] {
 }
 
 #[test]
+fn a_program_that_closes_the_trace_s_descriptor_is_recorded_all_the_same() {
+    let folder = folder("closes");
+    let program = build(&folder, "closes");
+    for way in ["all", "one"] {
+        let (trace, file) = (folder.join(way), folder.join("file"));
+        let mut command = recorded(&program, &trace);
+        command.arg(way).arg(&file);
+        let (status, size) = status(command);
+        assert!(status.success(), "{way}: {status}");
+        // What is the program's own is as it left it.
+        assert_eq!(size, "0", "{way}");
+        let (counts, ending) = writes(&trace);
+        assert_eq!((&counts[1..4], ending), (&[20_000; 3][..], Ending::Clean), "{way}");
+    }
+}
+
+#[test]
 fn an_overflowing_stack_leaves_its_calls() {
     let folder = folder("overflow");
     let trace = folder.join("t");

@@ -15,6 +15,9 @@ use crate::sys;
 
 /// Descriptor of the trace file, or [`NO_FILE`].
 static FILE: AtomicU32 = AtomicU32::new(NO_FILE);
+/// Which file that is.
+static DEVICE: AtomicU64 = AtomicU64::new(0);
+static INODE: AtomicU64 = AtomicU64::new(0);
 /// The trace is in memory alone, behind its first page.
 const NO_FILE: u32 = u32::MAX;
 /// The room for a trace in memory; pages are used as they are written.
@@ -106,6 +109,10 @@ pub(crate) fn unlock_after_fork() {
 /// Begins a trace file whose first page is mapped at `page`.
 pub(crate) fn begin_file(file: Option<i32>, page: *mut u8) {
     FILE.store(file.map_or(NO_FILE, |file| file as u32), Ordering::Relaxed);
+    if let Some(Ok(status)) = file.map(sys::status) {
+        DEVICE.store(status.device, Ordering::Relaxed);
+        INODE.store(status.inode, Ordering::Relaxed);
+    }
     STOPPED.store(0, Ordering::Relaxed);
     SPARE.with(|_, count| *count = 0);
     archive::begin();
@@ -216,10 +223,35 @@ fn map(page: *mut u8, offset: u64, size: usize, reserved: bool) -> Result<*mut u
         let fits = offset + size as u64 <= ROOM_IN_MEMORY.load(Ordering::Relaxed);
         return if fits { Ok(page.wrapping_add(offset as usize)) } else { Err(sys::Errno(sys::EFBIG)) };
     }
+    let file = if sys::is_confined() { file as i32 } else { descriptor(file as i32)? };
     if !reserved {
-        sys::allocate_file(file as i32, offset, size)?;
+        sys::allocate_file(file, offset, size)?;
     }
-    sys::map_file(file as i32, offset, size, size >= POPULATE_FROM)
+    sys::map_file(file, offset, size, size >= POPULATE_FROM)
+}
+
+/// The trace file's descriptor, which was this; another one if the program has closed that, as those do that close all, or has made it one of its own.
+fn descriptor(file: i32) -> Result<i32, sys::Errno> {
+    let is_ours = |file| {
+        let ours = (DEVICE.load(Ordering::Relaxed), INODE.load(Ordering::Relaxed));
+        sys::status(file).is_ok_and(|status| (status.device, status.inode) == ours)
+    };
+    if is_ours(file) {
+        return Ok(file);
+    }
+    let again = start::open_again()?;
+    if !is_ours(again) {
+        sys::close(again);
+        return Err(sys::Errno(sys::EBADF));
+    }
+    let swap = FILE.compare_exchange(file as u32, again as u32, Ordering::Relaxed, Ordering::Relaxed);
+    Ok(swap.map_or_else(
+        |other| {
+            sys::close(again);
+            other as i32
+        },
+        |_| again,
+    ))
 }
 
 /// Nothing is written into the block any more.

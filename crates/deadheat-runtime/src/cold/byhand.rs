@@ -109,6 +109,7 @@ pub(crate) fn in_child() {
     TOLD.store(0, Ordering::Relaxed);
     WORTH.store(0, Ordering::Relaxed);
     TELLING.release();
+    exit::in_child();
     deadly::in_child();
 }
 

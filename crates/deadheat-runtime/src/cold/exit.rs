@@ -60,7 +60,67 @@ unsafe extern "C" fn last(_: *mut c_void) {
     let code = leave(0);
     if code != 0 {
         // SAFETY: within `exit` it goes on with what is left to do, and ends with this code.
-        unsafe { c::exit(code) };
+        unsafe { real!("exit", unsafe extern "C" fn(core::ffi::c_int) -> !)(code) };
+    }
+}
+
+/// The kernel's number of the thread that ends the process; 0 while none does.
+static ENDING: AtomicU32 = AtomicU32::new(0);
+/// Whether the first thread ends alone, and the process goes on.
+static FIRST_GOES: AtomicBool = AtomicBool::new(false);
+
+/// The calling thread is about to end the process: if another one does so already, it waits, as it does with C libraries of today. With others the second one finds nothing left to do, and ends the process
+/// while the first one is telling its races.
+pub(crate) fn take_turn() {
+    const STEP: u64 = 100_000_000;
+    /// Who is waited for may wait for the calling thread.
+    const AT_MOST: u64 = 10_000_000_000;
+    if !byhand::on() || !byhand::is_ours() || sys::is_confined() {
+        return;
+    }
+    let me = sys::thread_id();
+    match ENDING.compare_exchange(0, me, Ordering::Relaxed, Ordering::Relaxed) {
+        Err(other) if other != me => {}
+        _ => return,
+    }
+    let (nothing, start) = (AtomicU32::new(0), sys::monotonic());
+    while sys::monotonic().saturating_sub(start) < AT_MOST {
+        sys::futex_wait(&nothing, 0, STEP);
+    }
+}
+
+/// In a forked child: nobody ends it.
+pub(crate) fn in_child() {
+    ENDING.store(0, Ordering::Relaxed);
+}
+
+/// The calling thread ends itself.
+pub(crate) fn one_goes() {
+    if sys::process_id() == sys::thread_id() {
+        FIRST_GOES.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Has the first thread [take its turn](take_turn) when it returns from `main`. Called once, by that thread.
+pub(crate) fn take_turn_behind_main() {
+    type AtEnd = unsafe extern "C" fn(
+        unsafe extern "C" fn(*mut c_void),
+        *mut c_void,
+        *const c_void,
+    ) -> core::ffi::c_int;
+    /// What `exit` begins with, and what a thread's own end does, too.
+    unsafe extern "C" fn ends(_: *mut c_void) {
+        if !FIRST_GOES.load(Ordering::Relaxed) {
+            take_turn();
+        }
+    }
+    let at_end = weak_address!("__cxa_thread_atexit_impl");
+    if at_end != 0 {
+        // SAFETY: the C library's function; the address says of which module the function is.
+        unsafe {
+            let at_end = core::mem::transmute::<usize, AtEnd>(at_end);
+            at_end(ends, core::ptr::null_mut(), (&raw const ENDING).cast());
+        }
     }
 }
 
@@ -83,6 +143,12 @@ unsafe extern "C" fn behind_all(_: *mut c_void) {
     if code != wanted {
         sys::exit(code);
     }
+}
+
+/// The program is about to end by `exit` with `code`, which it still may.
+pub(crate) fn leave_in_turn(code: i32) -> i32 {
+    take_turn();
+    code
 }
 
 /// The program is about to end by a quick exit; gives the code to go on with.

@@ -137,6 +137,7 @@ unsafe fn by_hand(count: c_int, arguments: *const *const c_char, environment: *c
         if state != OFF {
             byhand::tell_before_signals();
             exit::tell_behind_quick_exits();
+            exit::take_turn_behind_main();
         }
         state
     }
@@ -276,6 +277,15 @@ pub(crate) fn copy_arguments(from: *const u8, to: *mut u8) {
     }
 }
 
+/// The path of the trace file that this process has created.
+static mut CREATED: [u8; MAX_PATH] = [0; MAX_PATH];
+
+/// Opens the trace file again, of which the program has closed the descriptor.
+pub(crate) fn open_again() -> Result<i32, sys::Errno> {
+    // SAFETY: it does not change while others run, and ends with a NUL.
+    unsafe { sys::open_again((&raw const CREATED).cast()) }
+}
+
 fn create_file(child: bool) -> Result<i32, sys::Errno> {
     const TRIES: u32 = 10_000;
     let len = PATH_LEN.load(Ordering::Relaxed) as usize;
@@ -295,7 +305,11 @@ fn create_file(child: bool) -> Result<i32, sys::Errno> {
         // SAFETY: the path ends with a NUL.
         match unsafe { sys::create_file(path.as_ptr()) } {
             Err(sys::Errno(sys::EEXIST)) if number < TRIES => number += 1,
-            other => return other,
+            other => {
+                // SAFETY: no other thread runs; both have the same length.
+                unsafe { core::ptr::copy_nonoverlapping(path.as_ptr(), (&raw mut CREATED).cast(), at + 1) };
+                return other;
+            }
         }
     }
 }

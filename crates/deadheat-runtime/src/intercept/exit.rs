@@ -1,11 +1,11 @@
 //! The ways out of a program that run no destructors: quick exits, and becoming another program.
 //!
-//! A program that ends by `exit` or by returning from `main` passes `cold::exit` by itself.
+//! A program that ends by `exit` or by returning from `main` passes `cold::exit` by itself; several threads that end it do so one by one.
 
 use core::ffi::{c_char, c_int};
 
 use crate::cold::byhand::tell;
-use crate::cold::exit::{leave, leave_quickly};
+use crate::cold::exit::{leave, leave_in_turn, leave_quickly, one_goes};
 
 macro_rules! ends {
     ($($export:ident / $inner:ident $name:literal $leave:ident)*) => {$(
@@ -21,9 +21,26 @@ macro_rules! ends {
 }
 
 ends! {
+    dh_wrap_exit / exit "exit" leave_in_turn
     dh_wrap__exit / _exit "_exit" leave
     dh_wrap__Exit / exit_now "_Exit" leave
     dh_wrap_quick_exit / quick_exit "quick_exit" leave_quickly
+}
+
+shim_before!(dh_wrap_pthread_exit, before_pthread_exit);
+
+/// `pthread_exit`: its argument is passed on as it is.
+unsafe extern "C" fn before_pthread_exit() -> unsafe extern "C" fn() {
+    one_goes();
+    real!("pthread_exit", unsafe extern "C" fn())
+}
+
+shim_before!(dh_wrap_thrd_exit, before_thrd_exit);
+
+/// `thrd_exit`: the same.
+unsafe extern "C" fn before_thrd_exit() -> unsafe extern "C" fn() {
+    one_goes();
+    real!("thrd_exit", unsafe extern "C" fn())
 }
 
 intercept! {

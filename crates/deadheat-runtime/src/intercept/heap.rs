@@ -339,6 +339,17 @@ intercept! {
 }
 
 intercept! {
+    /// `shmat`: a segment may get the address that another one had, which nobody needs to know of.
+    fn dh_wrap_shmat / shmat(segment: c_int, address: *mut c_void, flags: c_int) -> *mut c_void; pc {
+        type Real = unsafe extern "C" fn(c_int, *mut c_void, c_int) -> *mut c_void;
+        // SAFETY: passed on.
+        let address = unsafe { real!("shmat", Real)(segment, address, flags) };
+        let size = if address != MAP_FAILED && recording() { sys::segment_size(segment) } else { 0 };
+        if size == 0 { address } else { mapped(pc, address, size) }
+    }
+}
+
+intercept! {
     /// `mremap`
     fn dh_wrap_mremap / mremap(
         old: *mut c_void, old_size: usize, size: usize, flags: c_int, new: *mut c_void,

@@ -24,7 +24,6 @@ unsafe extern "C" {
     ) -> c_int;
     pub(crate) fn pthread_attr_getdetachstate(attr: *const c_void, state: *mut c_int) -> c_int;
     pub(crate) fn pthread_getattr_np(thread: Pthread, attr: *mut c_void) -> c_int;
-    pub(crate) fn exit(code: c_int) -> !;
     pub(crate) fn __cxa_atexit(
         function: unsafe extern "C" fn(*mut c_void),
         data: *mut c_void,

@@ -11,6 +11,7 @@ pub(crate) struct Errno(pub(crate) i32);
 pub(crate) const ENOSYS: i32 = 38;
 pub(crate) const EOPNOTSUPP: i32 = 95;
 pub(crate) const EEXIST: i32 = 17;
+pub(crate) const EBADF: i32 = 9;
 pub(crate) const EFBIG: i32 = 27;
 pub(crate) const EINTR: i32 = 4;
 
@@ -165,12 +166,19 @@ fn write_zeros(file: i32, offset: u64, size: usize) -> Result<(), Errno> {
 /// # Safety
 /// `path` ends with a NUL.
 pub(crate) unsafe fn create_file(path: *const u8) -> Result<i32, Errno> {
-    const AT_FDCWD: usize = -100isize as usize;
     const CREATE_NEW: usize = 0o2 | 0o100 | 0o200 | 0o2000000;
+    // SAFETY: the caller's promise for the path.
+    unsafe { open_high(path, CREATE_NEW) }
+}
+
+/// # Safety
+/// As [`create_file`].
+unsafe fn open_high(path: *const u8, flags: usize) -> Result<i32, Errno> {
+    const AT_FDCWD: usize = -100isize as usize;
     const F_DUPFD_CLOEXEC: usize = 1030;
     const FIRST_DESCRIPTOR: usize = 200;
     // SAFETY: the caller's promise for the path.
-    let low = result(unsafe { syscall(number::OPENAT, [AT_FDCWD, path as usize, CREATE_NEW, 0o644, 0, 0]) })?;
+    let low = result(unsafe { syscall(number::OPENAT, [AT_FDCWD, path as usize, flags, 0o644, 0, 0]) })?;
     // SAFETY: plain numbers.
     let high = result(unsafe { syscall(number::FCNTL, [low, F_DUPFD_CLOEXEC, FIRST_DESCRIPTOR, 0, 0, 0]) });
     match high {
@@ -180,6 +188,16 @@ pub(crate) unsafe fn create_file(path: *const u8) -> Result<i32, Errno> {
         }
         Err(_) => Ok(low as i32),
     }
+}
+
+/// Opens a file again that [`create_file`] has created.
+///
+/// # Safety
+/// `path` ends with a NUL.
+pub(crate) unsafe fn open_again(path: *const u8) -> Result<i32, Errno> {
+    const READ_WRITE: usize = 0o2 | 0o2000000;
+    // SAFETY: the caller's promise for the path.
+    unsafe { open_high(path, READ_WRITE) }
 }
 
 /// Creates a file that has no name, and that programs which are started from here inherit.
@@ -203,14 +221,16 @@ pub(crate) fn write_all(file: i32, mut bytes: &[u8]) -> Result<(), Errno> {
     Ok(())
 }
 
-/// A copy of the process with the calling thread alone; 0 in the copy. Its end is told to nobody: no signal, and only
+/// A copy of the process with the calling thread alone, which waits until the copy has ended or become another program; 0 in the copy. Its end is told to nobody: no signal, and only
 /// [`wait_for`] finds it. Nothing that the program or the C library registered for forks runs.
 ///
 /// # Safety
 /// The copy makes system calls of its own and ends, or becomes another program.
 pub(crate) unsafe fn copy_process() -> Result<u32, Errno> {
-    // SAFETY: without flags no memory is shared; the caller's promise for the rest.
-    result(unsafe { syscall(number::CLONE, [0; 6]) }).map(|process| process as u32)
+    // A debugger takes a copy that sends no signal for a thread of the program, and what it becomes for what the program became, unless it is waited for.
+    const CLONE_VFORK: usize = 0x4000;
+    // SAFETY: no memory is shared; the caller's promise for the rest.
+    result(unsafe { syscall(number::CLONE, [CLONE_VFORK, 0, 0, 0, 0, 0]) }).map(|process| process as u32)
 }
 
 /// Waits until a copy ends: its exit code, or `None` if a signal killed it.
@@ -331,6 +351,19 @@ pub(crate) fn status(file: i32) -> Result<Status, Errno> {
         inode: buffer[stat::INODE / 8],
         mode: buffer[stat::MODE / 8] as u32,
     })
+}
+
+/// How many bytes a segment of shared memory has; 0 if that cannot be asked.
+pub(crate) fn segment_size(segment: i32) -> usize {
+    const IPC_STAT: usize = 2;
+    /// Where a `struct shmid_ds` tells it.
+    const SIZE_AT: usize = 48;
+    let mut buffer = [0usize; 16];
+    // SAFETY: the buffer holds a `struct shmid_ds`.
+    let asked = unsafe {
+        syscall(number::SHMCTL, [segment as usize, IPC_STAT, buffer.as_mut_ptr() as usize, 0, 0, 0])
+    };
+    if result(asked).is_ok() { buffer[SIZE_AT / size_of::<usize>()] } else { 0 }
 }
 
 /// What is known of whom a socket talks to.

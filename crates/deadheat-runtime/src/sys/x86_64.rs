@@ -658,6 +658,7 @@ pub(crate) mod number {
     pub(crate) const SCHED_YIELD: usize = 24;
     pub(crate) const MINCORE: usize = 27;
     pub(crate) const MADVISE: usize = 28;
+    pub(crate) const SHMCTL: usize = 31;
     pub(crate) const GETPID: usize = 39;
     pub(crate) const GETSOCKNAME: usize = 51;
     pub(crate) const GETPEERNAME: usize = 52;
