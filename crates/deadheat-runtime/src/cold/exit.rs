@@ -7,7 +7,7 @@ use deadheat_core::options;
 use deadheat_core::wire::{flag, header};
 
 use super::{block, byhand, start, threads};
-use crate::hot::thread::current;
+use crate::hot::thread::{current, internal};
 use crate::online;
 use crate::sys::{self, c};
 
@@ -96,7 +96,7 @@ pub(crate) fn in_child() {
 
 /// The calling thread ends itself.
 pub(crate) fn one_goes() {
-    if sys::process_id() == sys::thread_id() {
+    if byhand::on() && !sys::is_confined() && sys::process_id() == sys::thread_id() {
         FIRST_GOES.store(true, Ordering::Relaxed);
     }
 }
@@ -119,7 +119,7 @@ pub(crate) fn take_turn_behind_main() {
         // SAFETY: the C library's function; the address says of which module the function is.
         unsafe {
             let at_end = core::mem::transmute::<usize, AtEnd>(at_end);
-            at_end(ends, core::ptr::null_mut(), (&raw const ENDING).cast());
+            internal(|| at_end(ends, core::ptr::null_mut(), (&raw const ENDING).cast()));
         }
     }
 }
