@@ -461,38 +461,6 @@ fn a_thread_that_is_cancelled_in_an_atomic_operation_leaves_it_to_others() {
     assert!(err.contains(RACE), "{err}");
 }
 
-#[test]
-fn threads_that_end_the_process_at_once_do_so_one_by_one() {
-    const TRIES: usize = 5;
-    each_compiler("byhand-ends", |pair, folder| {
-        for link in [&[][..], &["-static"]] {
-            build_of("ends.c", pair, folder, link);
-            for way in ["", "exit", "goes", "went", "alone"].repeat(TRIES) {
-                let Ended { code, err, .. } = run(folder, way, &[]);
-                assert_eq!((code, err.matches("deadheat: ").count()), (Some(66), 1), "{link:?} {way}: {err}");
-                assert!(err.contains(RACE), "{link:?} {way}: {err}");
-            }
-        }
-    });
-}
-
-#[test]
-fn a_debugger_sees_the_program_end_behind_its_races() {
-    if !common::have("gdb") {
-        eprintln!("skipped: needs gdb");
-        return;
-    }
-    each_compiler("byhand-debugged", |pair, folder| {
-        build_of("ends.c", pair, folder, &[]);
-        let told = ended(
-            Command::new("gdb").args(["-q", "-batch", "-ex", "run", "--args", "./program", "alone"]),
-            folder,
-        );
-        assert!(told.err.contains(RACE), "{} {}", told.out, told.err);
-        assert!(told.out.contains("exited with code 0102"), "{} {}", told.out, told.err);
-    });
-}
-
 /// A table of lines names some file or other for code that is of no line.
 #[test]
 fn code_of_no_line_is_told_by_where_its_function_is() {

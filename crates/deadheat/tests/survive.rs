@@ -1,4 +1,4 @@
-//! What is left of a recording when the program does not end well, or is more than one process.
+//! What is left of a recording, and of what is told, when the program does not end well, or is more than one process.
 //!
 //! The programs are in `spec/survive`; each begins with a sentence that says what it does.
 
@@ -28,11 +28,17 @@ fn folder(name: &str) -> PathBuf {
 
 /// Builds a program of `spec/survive` with the system's compiler.
 fn build(folder: &Path, name: &str) -> PathBuf {
+    build_with(folder, name, &[])
+}
+
+/// The same, with these arguments more.
+fn build_with(folder: &Path, name: &str, arguments: &[&str]) -> PathBuf {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../spec/survive").join(format!("{name}.c"));
     let program = folder.join(name);
     let status = Command::new(env!("CARGO_BIN_EXE_deadheat"))
         .args(["cc", "-O1", "-g", "-w", "-pthread", "-o"])
         .args([&program, &source])
+        .args(arguments)
         .status()
         .expect("deadheat runs");
     assert!(status.success(), "{name}.c does not build");
@@ -251,4 +257,65 @@ fn any_randomisation_and_no_overcommit_will_do() {
     limited.env(deadheat_core::wire::ENV, wire).arg0("sh");
     let output = limited.output().expect("the program runs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// What the first lines of a report say of the race of `ends`.
+const RACE: &str = "data race on `shared` (4 bytes)";
+
+/// Starts the program by hand, by a command: its code, and all that was said.
+fn by_hand(command: &mut Command) -> (Option<i32>, String) {
+    for variable in ["DEADHEAT", "DEADHEAT_OPTIONS", "TSAN_OPTIONS"] {
+        command.env_remove(variable);
+    }
+    let output = command.output().expect("the program runs");
+    let text = [output.stdout, output.stderr].concat();
+    (output.status.code(), String::from_utf8_lossy(&text).into_owned())
+}
+
+#[test]
+fn threads_that_end_the_process_at_once_do_so_one_by_one() {
+    const TRIES: usize = 5;
+    for (name, link) in [("ends", &[][..]), ("ends-static", &["-static"])] {
+        let program = build_with(&folder(name), "ends", link);
+        for way in ["", "exit", "goes", "went", "alone"].repeat(TRIES) {
+            let (code, said) = by_hand(Command::new(&program).arg(way));
+            assert_eq!((code, said.matches("deadheat: ").count()), (Some(66), 1), "{name} {way}: {said}");
+            assert!(said.contains(RACE), "{name} {way}: {said}");
+        }
+    }
+}
+
+#[test]
+fn a_debugger_sees_the_program_end_behind_its_races() {
+    let debugger = |arguments: &[&str], program: &Path| {
+        let mut command = Command::new("gdb");
+        command.args(["-q", "-batch"]).args(arguments).arg("--args").arg(program).arg("alone");
+        command
+    };
+    let program = build(&folder("debugged"), "ends");
+    if debugger(&[], &program).output().is_err() {
+        eprintln!("skipped: needs gdb");
+        return;
+    }
+    let (_, said) = by_hand(&mut debugger(&["-ex", "run"], &program));
+    assert!(said.contains(RACE) && said.contains("exited with code 0102"), "{said}");
+}
+
+/// Where `/proc` is not mounted the trace cannot be opened by its name.
+#[test]
+fn races_are_told_where_there_is_no_proc() {
+    let in_it = |what: &str| {
+        let mut command = Command::new("unshare");
+        command.args(["--user", "--map-root-user", "--mount", "--pid", "--fork"]);
+        command.args(["sh", "-c", &format!("mount -t tmpfs none /proc && {what}")]);
+        command
+    };
+    if !in_it("true").output().is_ok_and(|tried| tried.status.success()) {
+        eprintln!("skipped: needs namespaces of its own");
+        return;
+    }
+    let program = build(&folder("no-proc"), "ends");
+    let (code, said) = by_hand(&mut in_it(&format!("{} alone", program.display())));
+    assert_eq!(code, Some(66), "{said}");
+    assert!(said.contains(RACE) && said.contains("ends.c:"), "{said}");
 }

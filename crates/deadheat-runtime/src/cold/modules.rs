@@ -3,7 +3,7 @@
 //! Invariant: a module is in the trace before the first event of its code, because its own
 //! constructor (`__tsan_init`) or the interceptor of `dlopen` looks for it first.
 
-use core::ffi::{CStr, c_int, c_void};
+use core::ffi::{CStr, c_char, c_int, c_void};
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use deadheat_core::event::{BlockKind, Op};
@@ -262,10 +262,31 @@ unsafe extern "C" fn each(info: *mut c::Module, _: usize, records: *mut c_void) 
     0
 }
 
-/// The path of the running program.
+/// The path of the running program; where there is no `/proc`, that by which it was started.
 fn own_path(buffer: &mut [u8; 4096]) -> &[u8] {
+    const AT_EXECFN: u64 = 31;
+    type GetAuxiliary = unsafe extern "C" fn(u64) -> u64;
     let len = sys::read_link(c"/proc/self/exe", buffer);
-    &buffer[..len]
+    let ask = weak_address!("getauxval");
+    if len != 0 || ask == 0 {
+        return &buffer[..len];
+    }
+    // SAFETY: the C library's function, which gives a text that stays, or 0.
+    let name = unsafe {
+        match core::mem::transmute::<usize, GetAuxiliary>(ask)(AT_EXECFN) {
+            0 => return &[],
+            name => CStr::from_ptr(name as *const c_char).to_bytes(),
+        }
+    };
+    let mut len = 0;
+    if !name.starts_with(b"/") {
+        len = sys::working_folder(buffer);
+        buffer[len] = b'/';
+        len += 1;
+    }
+    let Some(room) = buffer.get_mut(len..len + name.len()) else { return &[] };
+    room.copy_from_slice(name);
+    &buffer[..len + name.len()]
 }
 
 /// The build id among a segment of notes.

@@ -12,9 +12,9 @@ use deadheat_core::gate::FOREIGN;
 
 use super::lock::Lock;
 use super::names::Names;
-use super::{block, modules, start, together};
+use super::{block, byhand, modules, start, together};
 use crate::gate;
-use crate::hot::thread::{Busy, Frame, MAX_FRAMES, Thread, UNWATCHED, internal};
+use crate::hot::thread::{Busy, Frame, MAX_FRAMES, Thread, UNWATCHED, internal, known};
 use crate::hot::{atomic, log};
 use crate::online;
 use crate::sys::{self, c};
@@ -386,6 +386,18 @@ unsafe extern "C" fn destroyed(value: *mut c_void) {
         log::event_of(thread, 0, &Op::End);
         sys::machine::set_thread_word(UNWATCHED);
         recycle(thread);
+    }
+}
+
+/// The calling thread ends by a system call of the program's own: no destructor will run.
+pub(crate) fn end_at_once() {
+    // A child of `vfork` has its parent's state.
+    if let Some(thread) = known().filter(|_| byhand::is_ours()) {
+        // SAFETY: the calling thread's own state, which nothing uses any more.
+        unsafe {
+            (*thread).destructor_rounds = DESTRUCTOR_ROUNDS;
+            destroyed(thread.cast());
+        }
     }
 }
 

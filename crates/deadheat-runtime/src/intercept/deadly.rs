@@ -13,7 +13,7 @@ use crate::cold::byhand;
 use crate::sys;
 
 /// Those that end a program which says nothing of them, each with the option that leaves it alone, if there is one.
-const DEADLY: [(c_int, &str); 20] = [
+const DEADLY: [(c_int, &str); 22] = [
     (1, ""),
     (2, ""),
     (3, ""),
@@ -28,11 +28,13 @@ const DEADLY: [(c_int, &str); 20] = [
     (13, ""),
     (14, ""),
     (15, ""),
+    (16, ""),
     (24, ""),
     (25, ""),
     (26, ""),
     (27, ""),
     (29, ""),
+    (30, ""),
     (31, ""),
 ];
 /// Faults: who goes on comes to the same one again.

@@ -28,7 +28,6 @@ use deadheat_core::wire::descriptor::{CELL, SPAN};
 use super::{sent, told};
 use crate::cold::{byhand, start};
 use crate::hot::{log, thread};
-use crate::online;
 use crate::sys;
 
 const PIPE: u64 = 1;

@@ -2,10 +2,12 @@
 //!
 //! A program that ends by `exit` or by returning from `main` passes `cold::exit` by itself; several threads that end it do so one by one.
 
-use core::ffi::{c_char, c_int};
+use core::ffi::{c_char, c_int, c_long};
 
 use crate::cold::byhand::tell;
 use crate::cold::exit::{leave, leave_in_turn, leave_quickly, one_goes};
+use crate::cold::threads;
+use crate::sys::machine::number;
 
 macro_rules! ends {
     ($($export:ident / $inner:ident $name:literal $leave:ident)*) => {$(
@@ -134,4 +136,30 @@ in_a_row! {
     dh_wrap_execl / execl "execl"
     dh_wrap_execlp / execlp "execlp"
     dh_wrap_execle / execle "execle"
+}
+
+type Call = unsafe extern "C" fn(c_long, c_int) -> c_long;
+
+/// The program is about to make the system call of this number by itself: what to call in place of `syscall`, if it is one that ends the process. One that ends the thread ends it
+/// here, too.
+pub(super) fn by_call(number: c_long) -> Option<unsafe extern "C" fn()> {
+    const EXIT: c_long = number::EXIT as c_long;
+    const EXIT_GROUP: c_long = number::EXIT_GROUP as c_long;
+
+    unsafe extern "C" fn end_all(number: c_long, code: c_int) -> c_long {
+        let code = leave(code);
+        // SAFETY: passed on.
+        unsafe { real!("syscall", Call)(number, code) }
+    }
+
+    match number {
+        EXIT => {
+            one_goes();
+            threads::end_at_once();
+            None
+        }
+        // SAFETY: both have the arguments in the same registers.
+        EXIT_GROUP => Some(unsafe { core::mem::transmute::<Call, unsafe extern "C" fn()>(end_all) }),
+        _ => None,
+    }
 }

@@ -10,7 +10,6 @@ use super::descriptor::{MESSAGES, NOTHING, QUEUE, SEMAPHORE, SETS, object, signa
 use super::touch::{asked_to_read, can_read, system_reads, system_writes};
 use crate::cold::start::recording;
 use crate::hot::thread;
-use crate::online;
 use crate::sys;
 
 /// The object of a POSIX queue.

@@ -3,7 +3,7 @@
 use core::ffi::c_long;
 use core::sync::atomic::{AtomicBool, Ordering};
 
-use super::confine;
+use super::{confine, exit};
 use crate::cold::modules;
 use crate::cold::start::{light, recording};
 use crate::sys;
@@ -21,6 +21,9 @@ unsafe extern "C" fn before_syscall(number: c_long) -> unsafe extern "C" fn() {
     if number == SETUP {
         // SAFETY: both have the arguments in the same registers.
         return unsafe { core::mem::transmute::<Call, unsafe extern "C" fn()>(set_up) };
+    }
+    if let Some(end) = exit::by_call(number) {
+        return end;
     }
     confine::before_syscall(number);
     real!("syscall", unsafe extern "C" fn())

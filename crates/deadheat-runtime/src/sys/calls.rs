@@ -190,6 +190,12 @@ unsafe fn open_high(path: *const u8, flags: usize) -> Result<i32, Errno> {
     }
 }
 
+/// Makes a file the standard input as well.
+pub(crate) fn make_input(file: i32) {
+    // SAFETY: plain numbers.
+    unsafe { syscall(number::DUP3, [file as usize, 0, 0, 0, 0, 0]) };
+}
+
 /// Opens a file again that [`create_file`] has created.
 ///
 /// # Safety
@@ -332,6 +338,13 @@ pub(crate) fn read_link(path: &core::ffi::CStr, buffer: &mut [u8]) -> usize {
     let arguments = [AT_FDCWD, path.as_ptr() as usize, buffer.as_mut_ptr() as usize, buffer.len(), 0, 0];
     // SAFETY: the path ends with a NUL; the buffer is as long as said.
     result(unsafe { syscall(number::READLINKAT, arguments) }).unwrap_or(0)
+}
+
+/// Writes the path of the working folder; gives the number of its bytes, 0 if it cannot be told, and one less than there is room for at the most.
+pub(crate) fn working_folder(buffer: &mut [u8]) -> usize {
+    let arguments = [buffer.as_mut_ptr() as usize, buffer.len(), 0, 0, 0, 0];
+    // SAFETY: the buffer is as long as said. The kernel counts the NUL.
+    result(unsafe { syscall(number::GETCWD, arguments) }).map_or(0, |len| len.saturating_sub(1))
 }
 
 /// What the kernel says of a descriptor.

@@ -647,6 +647,7 @@ pub(crate) mod number {
     pub(crate) const FSTAT: usize = 5;
     pub(crate) const CLONE: usize = 56;
     pub(crate) const EXECVE: usize = 59;
+    pub(crate) const EXIT: usize = 60;
     pub(crate) const WAIT4: usize = 61;
     pub(crate) const MEMFD_CREATE: usize = 319;
     pub(crate) const LSEEK: usize = 8;
@@ -664,6 +665,8 @@ pub(crate) mod number {
     pub(crate) const GETPEERNAME: usize = 52;
     pub(crate) const GETSOCKOPT: usize = 55;
     pub(crate) const RT_SIGPENDING: usize = 127;
+    pub(crate) const GETCWD: usize = 79;
+    pub(crate) const DUP3: usize = 292;
     pub(crate) const RT_TGSIGQUEUEINFO: usize = 297;
     pub(crate) const FUTEX: usize = 202;
     pub(crate) const TGKILL: usize = 234;

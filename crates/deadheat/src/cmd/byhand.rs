@@ -1,7 +1,9 @@
 //! `deadheat tell-by-hand`: tells the races of a program that was started by hand. The runtime in that program runs it.
 
 use std::ffi::{OsStr, OsString};
-use std::fs;
+use std::fs::{self, File};
+use std::io::{self, Seek};
+use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -10,6 +12,7 @@ use clap::ValueEnum;
 use deadheat_core::options;
 use deadheat_report::format::named;
 use nix::time::{ClockId, clock_gettime};
+use tempfile::NamedTempFile;
 
 use crate::args::{Common, When};
 use crate::exit::{Exit, Failure};
@@ -35,7 +38,11 @@ pub(crate) struct Args {
 /// Tells the races; ends with [`options::TOLD`] unless there is nothing to tell.
 pub(crate) fn run(args: &Args, common: &Common) -> Result<Exit, Failure> {
     let texts: Vec<&[u8]> = args.options.iter().map(|text| text.as_bytes()).collect();
-    match tell(args, &texts, common) {
+    let told = match inherited(&args.trace) {
+        Ok(copy) => tell(args, copy.as_ref().map_or(&args.trace, |copy| copy.path()), &texts, common),
+        Err(error) => Err(Failure::input(format!("{}: {error}", args.trace.display()))),
+    };
+    match told {
         Ok(Exit::SUCCESS) => return Ok(Exit::SUCCESS),
         Ok(_) => {}
         // A program that has nothing to tell asks nobody: what became of the telling does not change that it has.
@@ -44,8 +51,20 @@ pub(crate) fn run(args: &Args, common: &Common) -> Result<Exit, Failure> {
     Ok(Exit::Program(options::TOLD))
 }
 
-/// Tells the races as the options say; the code is 66 or 0.
-fn tell(args: &Args, texts: &[&[u8]], common: &Common) -> Result<Exit, Failure> {
+/// A copy of the standard input, which the trace is as well, where there is no `/proc` by which it could be opened.
+fn inherited(trace: &Path) -> io::Result<Option<NamedTempFile>> {
+    if trace.exists() {
+        return Ok(None);
+    }
+    let mut input = File::from(io::stdin().as_fd().try_clone_to_owned()?);
+    input.rewind()?;
+    let mut copy = NamedTempFile::new()?;
+    io::copy(&mut input, &mut copy)?;
+    Ok(Some(copy))
+}
+
+/// Tells the races of a trace as the options say; the code is 66 or 0.
+fn tell(args: &Args, trace: &Path, texts: &[&[u8]], common: &Common) -> Result<Exit, Failure> {
     let value = |name| options::value(texts, name).filter(|value| !value.is_empty());
     if let Some(when) =
         value("color").and_then(|value| When::from_str(str::from_utf8(value).ok()?, false).ok())
@@ -88,7 +107,7 @@ fn tell(args: &Args, texts: &[&[u8]], common: &Common) -> Result<Exit, Failure> 
         libraries: flag("ignore_noninstrumented_modules") == Some(true),
         atomics: flag("report_atomic_races") == Some(false),
     };
-    tell::by_hand(&args.trace, (unwanted, brief), leave_out, &telling, common)
+    tell::by_hand(trace, (unwanted, brief), leave_out, &telling, common)
 }
 
 /// The form that is asked for; `text`, and a warning that names who asks, if there is none such.
