@@ -75,7 +75,7 @@ pub(crate) fn take_turn() {
     const STEP: u64 = 100_000_000;
     /// Who is waited for may wait for the calling thread.
     const AT_MOST: u64 = 10_000_000_000;
-    if !byhand::on() || !byhand::is_ours() || sys::is_confined() {
+    if !byhand::on() || sys::is_confined() || !byhand::is_ours() {
         return;
     }
     let me = sys::thread_id();

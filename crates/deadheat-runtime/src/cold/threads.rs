@@ -391,8 +391,8 @@ unsafe extern "C" fn destroyed(value: *mut c_void) {
 
 /// The calling thread ends by a system call of the program's own: no destructor will run.
 pub(crate) fn end_at_once() {
-    // A child of `vfork` has its parent's state.
-    if let Some(thread) = known().filter(|_| byhand::is_ours()) {
+    // A child of `vfork` has its parent's state; who is confined may not ask whether it is one.
+    if let Some(thread) = known().filter(|_| !sys::is_confined() && byhand::is_ours()) {
         // SAFETY: the calling thread's own state, which nothing uses any more.
         unsafe {
             (*thread).destructor_rounds = DESTRUCTOR_ROUNDS;
