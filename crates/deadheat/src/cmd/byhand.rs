@@ -53,7 +53,7 @@ pub(crate) fn run(args: &Args, common: &Common) -> Result<Exit, Failure> {
 
 /// A copy of the standard input, which the trace is as well, where there is no `/proc` by which it could be opened.
 fn inherited(trace: &Path) -> io::Result<Option<NamedTempFile>> {
-    if trace.exists() {
+    if trace.exists() || !trace.starts_with("/proc") {
         return Ok(None);
     }
     let mut input = File::from(io::stdin().as_fd().try_clone_to_owned()?);
