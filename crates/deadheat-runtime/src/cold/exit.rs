@@ -32,9 +32,14 @@ fn wait_for_others() {
     if waits == 0 || sys::is_confined() {
         return;
     }
+    wait(waits, STEP, || online::on() && online::running() > 1);
+}
+
+/// Waits as long as `goes_on` says so, which is asked every `step`, and for `at_most`, both in nanoseconds.
+fn wait(at_most: u64, step: u64, goes_on: impl Fn() -> bool) {
     let (nothing, start) = (AtomicU32::new(0), sys::monotonic());
-    while online::on() && online::running() > 1 && sys::monotonic().saturating_sub(start) < waits {
-        sys::futex_wait(&nothing, 0, STEP);
+    while goes_on() && sys::monotonic().saturating_sub(start) < at_most {
+        sys::futex_wait(&nothing, 0, step);
     }
 }
 
@@ -79,13 +84,8 @@ pub(crate) fn take_turn() {
         return;
     }
     let me = sys::thread_id();
-    match ENDING.compare_exchange(0, me, Ordering::Relaxed, Ordering::Relaxed) {
-        Err(other) if other != me => {}
-        _ => return,
-    }
-    let (nothing, start) = (AtomicU32::new(0), sys::monotonic());
-    while sys::monotonic().saturating_sub(start) < AT_MOST {
-        sys::futex_wait(&nothing, 0, STEP);
+    if ENDING.compare_exchange(0, me, Ordering::Relaxed, Ordering::Relaxed).is_err_and(|other| other != me) {
+        wait(AT_MOST, STEP, || true);
     }
 }
 
