@@ -43,12 +43,18 @@ enum Debug {
 }
 
 impl Module {
-    /// Opens the file; `build_id` is the recorded one (empty if none was).
-    pub(crate) fn open(path: &Path, build_id: &[u8]) -> Result<Module, Closed> {
-        let image = Image::open(path).map_err(|error| Closed::Unreadable(error.to_string()))?;
-        if !build_id.is_empty() && image.build_id() != Some(build_id) {
-            return Err(Closed::Changed);
-        }
+    /// Opens the file; `build_id` is the recorded one (empty if none was). Where that is not the file any more, `running` is read if it is.
+    pub(crate) fn open(path: &Path, build_id: &[u8], running: Option<&Path>) -> Result<Module, Closed> {
+        let known = Some(build_id).filter(|id| !id.is_empty());
+        let is_it = |image: &Arc<Image>| known.is_none_or(|id| image.build_id() == Some(id));
+        let image = match Image::open(path) {
+            Ok(image) if is_it(&image) => image,
+            other => {
+                let running = running.filter(|_| known.is_some()).and_then(|path| Image::open(path).ok());
+                let reason = other.map_or_else(|error| Closed::Unreadable(error.to_string()), |_| Closed::Changed);
+                running.filter(is_it).ok_or(reason)?
+            }
+        };
         Ok(Module { path: path.to_path_buf(), image, table: None, debug: Debug::Unread })
     }
 

@@ -108,6 +108,7 @@ pub struct Symbolizer {
     answers: HashMap<(ModuleKey, u64), Arc<Code>>,
     warnings: Vec<String>,
     clock: u64,
+    running: Option<PathBuf>,
 }
 
 impl Default for Symbolizer {
@@ -120,7 +121,15 @@ impl Symbolizer {
     /// A symbolizer that has read nothing yet.
     #[must_use]
     pub fn new(limits: Limits) -> Symbolizer {
-        Symbolizer { limits, slots: Vec::new(), answers: HashMap::new(), warnings: Vec::new(), clock: 0 }
+        let (slots, answers, warnings) = (Vec::new(), HashMap::new(), Vec::new());
+        Symbolizer { limits, slots, answers, warnings, clock: 0, running: None }
+    }
+
+    /// A process that may still run one of the modules: where that module's file is gone, or another by now, what the process has is read, if it has
+    /// the build id.
+    #[must_use]
+    pub fn of_process(self, process: u32) -> Symbolizer {
+        Symbolizer { running: Some(format!("/proc/{process}/exe").into()), ..self }
     }
 
     /// Names a module: its file, and the build id that its file must have (empty if unknown).
@@ -237,7 +246,7 @@ impl Symbolizer {
         if matches!(self.slots.get(key.0)?.state, State::Unopened) {
             self.make_room();
             let slot = &mut self.slots[key.0];
-            slot.state = match Module::open(&slot.path, &slot.build_id) {
+            slot.state = match Module::open(&slot.path, &slot.build_id, self.running.as_deref()) {
                 Ok(module) => State::Open(Box::new(module)),
                 Err(reason) => {
                     let what = what(&slot.path, &reason);

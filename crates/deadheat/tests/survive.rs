@@ -301,6 +301,14 @@ fn a_debugger_sees_the_program_end_behind_its_races() {
     assert!(said.contains(RACE) && said.contains("exited with code 0102"), "{said}");
 }
 
+#[test]
+fn what_is_put_in_the_place_of_a_running_program_hides_nothing() {
+    let (code, said) = by_hand(&mut Command::new(build(&folder("replaced"), "replaced")));
+    assert_eq!(code, Some(66), "{said}");
+    assert!(said.contains("data race on `value` (4 bytes)") && said.contains("replaced.c:9:10"), "{said}");
+    assert!(!said.contains("cannot be read") && !said.contains("built anew"), "{said}");
+}
+
 /// Where `/proc` is not mounted the trace cannot be opened by its name.
 #[test]
 fn races_are_told_where_there_is_no_proc() {

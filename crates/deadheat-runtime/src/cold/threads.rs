@@ -155,7 +155,10 @@ pub(crate) fn adopt_first() {
     let id = NEXT_THREAD.fetch_add(1, Ordering::Relaxed);
     if let Some(thread) = new_thread(id) {
         // SAFETY: a fresh thread for the calling one.
-        unsafe { begin(thread, Some(first_stack())) };
+        unsafe {
+            begin(thread, Some(first_stack()));
+            tell_nowhere(thread);
+        }
     }
 }
 
@@ -651,7 +654,20 @@ unsafe fn begin_again(thread: *mut Thread, low: u64, high: u64) {
             log::event_of(thread, 0, &alloc);
         }
         tell_thread_local(thread);
+        tell_nowhere(thread);
         names(|names| names.begun(0, c::pthread_self()));
+    }
+}
+
+/// Records that accesses by null pointers are no races: they fault, and did not take place.
+///
+/// # Safety
+/// `thread` is the calling thread's.
+unsafe fn tell_nowhere(thread: *mut Thread) {
+    if !online::only() {
+        let (address, size, kind) = (0, online::NOWHERE, BlockKind::Benign);
+        // SAFETY: the calling thread's own state.
+        unsafe { log::event_of(thread, 0, &Op::Alloc { address, size, kind }) };
     }
 }
 

@@ -70,7 +70,7 @@ pub(crate) use memory::{begin as limit_memory, none as without_memory};
 pub(crate) use object::ADDRESS_BITS;
 pub(crate) use quick::{access, on_access, used};
 pub(crate) use range::{is_known as is_known_range, publish as publish_range, range};
-pub(crate) use report::{heap_block, records as certain};
+pub(crate) use report::{NOWHERE, heap_block, records as certain};
 pub(crate) use shadow::{CELLS, REGION_LOG2, REGIONS, freed_again, has_waited, waited};
 pub(crate) use slots::running;
 pub(crate) use state::{LOOKING, ON, beside_recording, expect_others, looking, looks_alone, on, only, stop};

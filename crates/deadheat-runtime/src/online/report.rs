@@ -133,8 +133,14 @@ pub(crate) fn accessed() {
     }
 }
 
+/// No memory has a lower address: accesses by null pointers fault, and a program that goes on behind that made none.
+pub(crate) const NOWHERE: u64 = 4096;
+
 /// Races on these bytes are not told.
 pub(crate) fn benign(start: u64, end: u64) {
+    if end <= NOWHERE {
+        return;
+    }
     with(|inner| inner.benign.push((start, end)));
     BENIGN.store(true, Ordering::Release);
 }
@@ -347,7 +353,7 @@ fn of_word(word: u64, start: u64, end: u64) -> Access {
 impl Inner {
     /// Writes a race, or what else is told of two accesses, down, or counts it. Gives the record, if it is a new one.
     fn race(&mut self, kind: u64, sides: [&Side<'_>; 2], address: u64) -> Option<*const u64> {
-        if self.benign.iter().any(|range| (range.0..range.1).contains(&address)) {
+        if address < NOWHERE || self.benign.iter().any(|range| (range.0..range.1).contains(&address)) {
             return None;
         }
         let ways = sides.map(|side| way(&side.access, side.pc, side.node));
