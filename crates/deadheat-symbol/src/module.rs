@@ -51,7 +51,8 @@ impl Module {
             Ok(image) if is_it(&image) => image,
             other => {
                 let running = running.filter(|_| known.is_some()).and_then(|path| Image::open(path).ok());
-                let reason = other.map_or_else(|error| Closed::Unreadable(error.to_string()), |_| Closed::Changed);
+                let reason =
+                    other.map_or_else(|error| Closed::Unreadable(error.to_string()), |_| Closed::Changed);
                 running.filter(is_it).ok_or(reason)?
             }
         };

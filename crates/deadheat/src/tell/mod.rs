@@ -34,7 +34,6 @@ use deadheat_report::model::{
     Finding, Grade, LOCK_ORDER, Module, Operation, Race, Report, Run, SCHEMA, Summary, TOOK,
 };
 use deadheat_report::suppress::Suppressions;
-use deadheat_symbol::Symbolizer;
 use deadheat_trace::wellformed::Doubts;
 use deadheat_trace::{Ending, Tables, Trace, Visit};
 
@@ -479,11 +478,7 @@ fn resolve(
     (judging, suppressions): (&Judging, &mut Suppressions),
 ) -> Report {
     let folder = std::env::current_dir().unwrap_or_default();
-    let mut symbolizer = Symbolizer::default();
-    if let Some(run) = trace.run() {
-        symbolizer = symbolizer.of_process(run.pid);
-    }
-    let mut resolver = Resolver::with(symbolizer, trace.tables(), &folder);
+    let mut resolver = Resolver::of(trace, &folder);
     resolver.set_owners(owners);
     let mut groups = Groups::default();
     let mut silenced = BTreeSet::new();

@@ -17,8 +17,8 @@ use deadheat_report::model::{
     Access, BIRTH, Frame, Hex, Location, Lock, LockMode, OBJECT, Operation, OrderHere, Race, Thread,
 };
 use deadheat_symbol::{DataSymbol, LocalVariable, ModuleKey, Symbolizer};
-use deadheat_trace::Tables;
 use deadheat_trace::tables::{ModuleId, Place};
+use deadheat_trace::{Tables, Trace};
 
 use super::collect::{Held, Kept};
 use super::is_instrumented;
@@ -43,6 +43,16 @@ impl<'a> Resolver<'a> {
     /// Files under `folder` are named relative to it.
     pub(crate) fn new(tables: &'a Tables, folder: &'a Path) -> Self {
         Resolver::with(Symbolizer::default(), tables, folder)
+    }
+
+    /// As [`Self::new`], of a trace whose process may still run.
+    pub(crate) fn of(trace: &'a Trace, folder: &'a Path) -> Self {
+        let symbolizer = Symbolizer::default();
+        let symbolizer = match trace.run() {
+            Some(run) => symbolizer.of_process(run.pid),
+            None => symbolizer,
+        };
+        Resolver::with(symbolizer, trace.tables(), folder)
     }
 
     /// As [`Self::new`], with a symbolizer that may know the modules already.
