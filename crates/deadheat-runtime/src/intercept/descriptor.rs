@@ -5,8 +5,8 @@
 //!
 //! Programs expect what comes out of a pipe, a socket or an `eventfd` to be ordered after what
 //! went in, so a write releases an object and a read acquires it. The object is told by what the
-//! descriptor is at the time of the call, not by a table that a missed `dup` or `close` would
-//! make wrong:
+//! descriptor is, which the system is asked once between what makes the descriptor and what closes it. A missed `dup` or
+//! `close` makes that wrong only where what makes the next one with that number is missed, too:
 //!
 //! * pipes and FIFOs: by their inode, which both ends share;
 //! * connected internet stream sockets: by the two ports, one object a direction;
@@ -67,10 +67,6 @@ pub(crate) fn begin(texts: &[&[u8]]) {
 
 /// The object that orders what passes through `file`.
 fn object_of(file: c_int, way: Way) -> Option<u64> {
-    const KIND: u32 = 0o170_000;
-    const FIFO: u32 = 0o010_000;
-    const SOCK: u32 = 0o140_000;
-    const NO_KIND: u32 = 0;
     let orders = ORDERS.load(Ordering::Relaxed);
     if orders == Descriptors::Nothing as u32 {
         return None;
@@ -79,12 +75,92 @@ fn object_of(file: c_int, way: Way) -> Option<u64> {
         // Or what it is cannot be asked any more, so all are one.
         return Some(SOCKETS);
     }
+    match what_is(file)? {
+        What::Pipe(number) => Some(object(PIPE, number)),
+        What::Socket(inode) => Some(socket(file, inode, way)),
+        What::Anonymous => Some(anonymous(file)),
+        What::Nothing => None,
+    }
+}
+
+/// What a descriptor is, as far as that says which object it has; what has a number shares it with its copies alone.
+#[derive(Clone, Copy)]
+enum What {
+    Pipe(u64),
+    Socket(u64),
+    /// An `eventfd`, an `epoll` or the like.
+    Anonymous,
+    /// A file, a device or a terminal, which orders nothing.
+    Nothing,
+}
+
+impl What {
+    /// Where its kind is in a word, behind its number; and what is above that.
+    const KIND: u32 = 48;
+    const ABOVE: u32 = 51;
+    const NUMBER: u64 = (1 << What::KIND) - 1;
+
+    const fn word(self) -> u64 {
+        let (kind, number) = match self {
+            What::Pipe(number) => (1, number),
+            What::Socket(number) => (2, number),
+            What::Anonymous => (3, 0),
+            What::Nothing => (4, 0),
+        };
+        kind << What::KIND | number & What::NUMBER
+    }
+
+    const fn of(word: u64) -> Option<What> {
+        let number = word & What::NUMBER;
+        match word % (1 << What::ABOVE) >> What::KIND {
+            1 => Some(What::Pipe(number)),
+            2 => Some(What::Socket(number)),
+            3 => Some(What::Anonymous),
+            4 => Some(What::Nothing),
+            _ => None,
+        }
+    }
+}
+
+/// By descriptor, what it is, if that was asked; and above that how often it may have changed, so that no answer is taken for the next one's.
+static KNOWN: [AtomicU64; (SPAN / CELL) as usize] = [const { AtomicU64::new(0) }; (SPAN / CELL) as usize];
+
+/// What a descriptor is; `None` if it is not open.
+fn what_is(file: c_int) -> Option<What> {
+    let known = KNOWN.get(file as usize);
+    let word = known.map_or(0, |known| known.load(Ordering::Acquire));
+    if let Some(what) = What::of(word) {
+        return Some(what);
+    }
+    let what = ask(file)?;
+    // A child of `vfork` has its own descriptors, and its parent's memory.
+    if let Some(known) = known.filter(|_| byhand::is_ours()) {
+        // If it changed meanwhile the next one asks.
+        let _ = known.compare_exchange(word, word | what.word(), Ordering::AcqRel, Ordering::Relaxed);
+    }
+    Some(what)
+}
+
+/// As [`what_is`], by the system.
+fn ask(file: c_int) -> Option<What> {
+    const KIND: u32 = 0o170_000;
+    const FIFO: u32 = 0o010_000;
+    const SOCK: u32 = 0o140_000;
+    const NO_KIND: u32 = 0;
     let status = sys::status(file).ok()?;
-    match status.mode & KIND {
-        FIFO => Some(object(PIPE, status.device << 32 ^ status.inode)),
-        SOCK => Some(socket(file, status.inode, way)),
-        NO_KIND => Some(anonymous(file)),
-        _ => None,
+    Some(match status.mode & KIND {
+        FIFO => What::Pipe(status.device << 32 ^ status.inode),
+        SOCK => What::Socket(status.inode),
+        NO_KIND => What::Anonymous,
+        _ => What::Nothing,
+    })
+}
+
+/// What a descriptor is has to be asked anew.
+fn changes(file: c_int) {
+    if let Some(known) = KNOWN.get(file as usize) {
+        let next = |word: u64| Some(((word >> What::ABOVE) + 1) << What::ABOVE);
+        let _ = known.fetch_update(Ordering::AcqRel, Ordering::Relaxed, next);
     }
 }
 
@@ -117,7 +193,7 @@ fn goes_by(file: c_int, other: Option<u32>) {
 
 /// `copy` is a copy of `file` from now on, unless it is none.
 pub(super) fn copied(file: c_int, copy: c_int) {
-    if file >= 0 && copy >= 0 {
+    if file >= 0 && copy >= 0 && byhand::is_ours() {
         let number = number(file);
         if let Some(original) = NUMBERS.get(number as usize) {
             original.fetch_or(COPIED, Ordering::AcqRel);
@@ -184,6 +260,7 @@ pub(super) fn used(pc: usize, file: c_int) {
 /// A descriptor was made, unless `file` is none. A number that was replaced (`dup2`) is often in use elsewhere on
 /// purpose: that is a use only.
 fn born(pc: usize, file: c_int, mode: Mode) {
+    changes(file);
     if let Some(address) = cell(file).filter(|_| start::recording() && byhand::is_ours()) {
         told::forget(file);
         sent::forget(file);
@@ -204,12 +281,14 @@ pub(super) fn replaced(pc: usize, file: c_int) {
 
 /// A descriptor is about to be closed: the other side of a pipe or socket may see its end.
 pub(super) fn closing(pc: usize, file: c_int) {
+    changes(file);
     // A child of `vfork` closes its own descriptors, and does so in its parent's memory.
     let open = sys::is_confined() || sys::status(file).is_ok();
     if !start::recording() || !open || !byhand::is_ours() {
         return;
     }
     release(pc, file, || {});
+    changes(file);
     goes_by(file, None);
     told::forget(file);
     sent::forget(file);

@@ -167,6 +167,38 @@ opens_stream! {
     dh_wrap_fopen64 / fopen64 "fopen64"
 }
 
+macro_rules! opens_stream_again {
+    ($($export:ident / $inner:ident $name:literal)*) => {$(
+        intercept! {
+            /// Another file comes into the place of the stream's.
+            fn $export / $inner(
+                path: *const c_char, mode: *const c_char, stream: *mut c_void,
+            ) -> *mut c_void; pc {
+                type Real = unsafe extern "C" fn(*const c_char, *const c_char, *mut c_void) -> *mut c_void;
+                // SAFETY: passed on; a stream that comes out is open.
+                unsafe {
+                    if start::recording() {
+                        if !path.is_null() {
+                            read_path(pc, path);
+                        }
+                        read_text(pc, mode);
+                    }
+                    let stream = real!($name, Real)(path, mode, stream);
+                    if !stream.is_null() && start::recording() {
+                        replaced(pc, fileno_unlocked(stream));
+                    }
+                    stream
+                }
+            }
+        }
+    )*};
+}
+
+opens_stream_again! {
+    dh_wrap_freopen / freopen "freopen"
+    dh_wrap_freopen64 / freopen64 "freopen64"
+}
+
 intercept! {
     /// `fclose`
     fn dh_wrap_fclose / fclose(stream: *mut c_void) -> c_int; pc {
