@@ -2,8 +2,6 @@
 //!
 //! The hooks come before the access they announce.
 
-use core::ffi::c_void;
-
 use deadheat_core::access::{Access, Mode, Via};
 use deadheat_core::kind::Kind;
 
@@ -81,29 +79,18 @@ access!(__tsan_unaligned_volatile_write8, write 8, { kind(3, Mode::Write, Via::V
 access!(__tsan_unaligned_volatile_write16, write 16, { kind(4, Mode::Write, Via::Volatile) });
 
 access!(__tsan_vptr_read, read 8, { kind(3, Mode::Read, Via::Vptr) });
-shim!(__tsan_vptr_update, "rdx", on_vptr_update);
+access!(dh_vptr_write, write 8, { kind(3, Mode::Write, Via::Vptr) });
+shim_unless_same!(
+    /// A store of a virtual table pointer; storing the value that is there already (a constructor or
+    /// destructor of a class without its own functions) is no change that anybody could see.
+    __tsan_vptr_update,
+    dh_vptr_write
+);
 shim!(__tsan_read_range, "rdx", on_read_range);
 shim!(__tsan_write_range, "rdx", on_write_range);
 shim!(__tsan_init, "rdi", on_init);
 shim_entry!(__tsan_func_entry, on_entry_in_general);
 shim_exit!(__tsan_func_exit, on_exit_in_general);
-
-/// A store of a virtual table pointer; storing the value that is there already (a constructor or
-/// destructor of a class without its own functions) is no change that anybody could see.
-unsafe extern "C" fn on_vptr_update(at: *mut *mut c_void, new: *mut c_void, pc: usize) {
-    // SAFETY: the program is about to store to `at`.
-    if unsafe { at.read() } != new {
-        // SAFETY: as the hook.
-        unsafe {
-            const KIND: u16 = kind(3, Mode::Write, Via::Vptr);
-            if online::only() {
-                online::access::<KIND>(at as usize, pc)
-            } else {
-                on_access::<KIND>(at as usize, pc)
-            }
-        }
-    }
-}
 
 unsafe extern "C" fn on_read_range(address: usize, size: usize, pc: usize) {
     range(address, size, Mode::Read, pc);

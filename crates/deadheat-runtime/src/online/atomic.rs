@@ -303,18 +303,45 @@ unsafe fn publish(
             }
             return;
         }
-        if let Some(object) = object
-            && order.releases()
-            && (order.acquires() || !mode.reads() || (*thread).eye.knows(object))
-        {
-            ordering(thread, |eye| {
-                object.own = if order.acquires() || !mode.reads() { eye.number } else { 0 };
-                eye.publish_to(object);
-            });
-            return show(what, Some(object), held);
+        match object {
+            Some(object)
+                if order.releases() && (order.acquires() || !mode.reads() || (*thread).eye.knows(object)) =>
+            {
+                ordering(thread, |eye| release(eye, what, object));
+                show(what, Some(object), held);
+            }
+            None if order.releases() => publish_first(thread, what, held),
+            _ => publish_in_general(thread, what, held),
         }
-        publish_in_general(thread, what, held);
     }
+}
+
+/// A thread publishes all that it knows, to an atomic that shows nothing else behind the operation.
+#[inline(always)]
+fn release(eye: &mut Eye, what: &Operation, object: &mut Object) {
+    let begins = what.order.acquires() || !what.mode.reads();
+    object.own = if begins { eye.number } else { 0 };
+    eye.publish_to(object);
+}
+
+/// As [`publish`], of an operation that releases, to an atomic of which nothing is known yet.
+///
+/// # Safety
+/// As there.
+#[inline(never)]
+unsafe fn publish_first(thread: *mut Thread, what: &Operation, held: &Held<'_>) {
+    // Of operations on some of its bytes and others it may be noted that nothing is shown.
+    held.forget();
+    let mut made = None;
+    // SAFETY: the caller's promise; no atomic has any of the bytes.
+    unsafe {
+        ordering(thread, |eye| {
+            let object = object::make_atomic(what.bytes());
+            release(eye, what, object);
+            made = Some(&*object);
+        });
+    }
+    show(what, made, held);
 }
 
 /// As [`publish`], where that is not done in few steps.

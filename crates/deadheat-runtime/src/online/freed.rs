@@ -12,7 +12,7 @@ use deadheat_core::access::{Access, Mode, Via};
 use deadheat_core::event::BlockKind;
 
 use super::eye::Eye;
-use super::narrow::narrow;
+use super::narrow::{self, narrow};
 use super::object::Family;
 use super::pair::{self, Entered};
 use super::report::Mine;
@@ -37,7 +37,10 @@ pub(super) unsafe fn died(thread: *mut Thread, pc: usize, what: (u64, u64, Block
     let access = Access { address, size, mode: Mode::Write, atomic: None, via: Via::Free };
     // SAFETY: the calling thread's own state.
     unsafe {
+        let owner = ((*thread).id, (*thread).busy | (*thread).holds == 0);
+        let range = (address, address.saturating_add(size));
         if kind == BlockKind::Heap && (*thread).freed.keeps(address) && size <= LARGEST_WAITING as u64 {
+            super::forget_within(thread, owner, range, Family::ends_with_memory);
             end(thread, (address as usize, size as usize), pc as u64);
         } else if kind == BlockKind::Mapping || size >= shadow::LARGE as u64 {
             shadow::touched(address as usize, size as usize, |start, size| {
@@ -49,8 +52,6 @@ pub(super) unsafe fn died(thread: *mut Thread, pc: usize, what: (u64, u64, Block
         // Its memory may never be that of a block again.
         let large = kind == BlockKind::Heap && size > LARGEST_WAITING as u64;
         if large || kind == BlockKind::Mapping {
-            let owner = ((*thread).id, (*thread).busy | (*thread).holds == 0);
-            let range = (address, address.saturating_add(size));
             super::forget_within(thread, owner, range, Family::is_in_memory);
         }
         if large {
@@ -199,6 +200,10 @@ unsafe fn mark_in_general(
     let access = end_of(block);
     // SAFETY: the caller's promise.
     unsafe {
+        let (past, blocks) = (quick::past_of(thread), &mut (*thread).eye.blocks);
+        if entered == Entered::No && narrow::end(place.0, (mine, word::freed(mine)), &past, blocks) {
+            return;
+        }
         if entered == Entered::Met
             && let Some(set) = block::set_of(place.0, &mut (*thread).eye.blocks, true)
         {

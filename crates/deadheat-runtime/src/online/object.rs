@@ -4,13 +4,14 @@
 //! that an operation and what it orders are one step.
 
 use core::ptr::null_mut;
-use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 
 use super::clock::Clock;
 use super::list::{LINE, List};
 use super::pool;
 use super::shadow::{self, REGION_LOG2, REGIONS};
 use super::word;
+use crate::hot::atomic::{STRIPES, stripe};
 use crate::hot::stripe::Shown;
 use crate::sys;
 
@@ -312,6 +313,15 @@ pub(crate) unsafe fn atomic<'a>((address, size): Bytes) -> Found<'a> {
     if cuts { Found::Cut } else { Found::Alone(None) }
 }
 
+/// An atomic of these bytes, of which none has any.
+///
+/// # Safety
+/// As [`atomic`].
+pub(crate) unsafe fn make_atomic<'a>(bytes: Bytes) -> &'a mut Object {
+    // SAFETY: the caller's promise.
+    unsafe { make(bytes, Family::Atomic) }
+}
+
 /// The atomic of these bytes, made if need be; none that has others has any of them.
 ///
 /// # Safety
@@ -368,14 +378,45 @@ pub(crate) unsafe fn cut<'a>(bytes: Bytes) -> &'a mut Object {
     }
 }
 
+/// By stripe, memory of objects that went: what is made at the same addresses takes it, and waits for no other thread.
+static SPARE: [[AtomicPtr<Object>; 2]; STRIPES] =
+    [const { [const { AtomicPtr::new(null_mut()) }; 2] }; STRIPES];
+
+/// Memory for the object of an address, whose stripe is held; a handler may come in between any two steps.
+fn take_memory(address: u64) -> *mut Object {
+    for spare in &SPARE[stripe(address as usize)] {
+        if !spare.load(Ordering::Relaxed).is_null() {
+            let object = spare.swap(null_mut(), Ordering::Acquire);
+            if !object.is_null() {
+                return object;
+            }
+        }
+    }
+    pool::take(WITH_LINE).cast()
+}
+
+/// Gives back what [`take_memory`] gave for an address, whose stripe is held.
+///
+/// # Safety
+/// Nobody uses it any more.
+unsafe fn give_memory(object: *mut Object, address: u64) {
+    let keeps = |spare: &AtomicPtr<Object>| {
+        spare.load(Ordering::Relaxed).is_null()
+            && spare.compare_exchange(null_mut(), object, Ordering::Release, Ordering::Relaxed).is_ok()
+    };
+    if !SPARE[stripe(address as usize)].iter().any(keeps) {
+        // SAFETY: the caller's promise.
+        unsafe { pool::give(object.cast(), WITH_LINE) };
+    }
+}
+
 /// Makes the object of an address, with so many bytes if it is an atomic.
 ///
 /// # Safety
 /// The address's stripe is held.
-#[cold]
 unsafe fn make<'a>((address, size): Bytes, family: Family) -> &'a mut Object {
     on_page(address).fetch_add(1, Ordering::Relaxed);
-    let object = pool::take(WITH_LINE).cast::<Object>();
+    let object = take_memory(address);
     let barrier = Barrier { rounds: List::new(), first: 0, open: false, inside: List::new() };
     let (mut written, read, waiters) = (Clock::new(), Clock::new(), List::new());
     // SAFETY: the caller's promise; the memory is ours, and the line lasts as long as the object.
@@ -448,7 +489,7 @@ unsafe fn drop_object(object: *mut Object) {
         state.barrier.rounds.iter().for_each(|round| drop_clock(round.clock));
         state.barrier.rounds.drop_all();
         state.barrier.inside.drop_all();
-        pool::give(object.cast(), WITH_LINE);
+        give_memory(object, state.address);
     }
 }
 

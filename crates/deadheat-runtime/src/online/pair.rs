@@ -258,7 +258,25 @@ pub(crate) fn renew_atomic(seen: &impl Seen, cell: &[AtomicU64; 2], mine: u64) -
 
 #[inline(never)]
 fn again_out_of_line(seen: &impl Seen, cell: &[AtomicU64; 2], mine: u64) -> Entered {
-    again::<false>(seen, cell, mine, false)
+    match again::<false>(seen, cell, mine, false) {
+        Entered::No => beside_later(seen, cell, mine),
+        entered => entered,
+    }
+}
+
+/// Publishes an atomic access in the place of a word that the other one makes up for, which is ordered: mostly a block's birth, behind which its thread wrote all of the granule.
+#[inline(always)]
+fn beside_later(seen: &impl Seen, cell: &[AtomicU64; 2], mine: u64) -> Entered {
+    let [one, other] = words(cell);
+    if is_special(one) || is_special(other) {
+        Entered::No
+    } else if makes_up_for(other, one) && seen.ordered(other) {
+        commit([&cell[0], &cell[1]], [one, mine, other])
+    } else if makes_up_for(one, other) && seen.ordered(one) {
+        commit([&cell[1], &cell[0]], [other, mine, one])
+    } else {
+        Entered::No
+    }
 }
 
 /// Whether a word is ordered before an access, or does not conflict with it.
@@ -337,11 +355,12 @@ pub(crate) fn over(seen: &impl Seen, cells: &[[AtomicU64; 2]], mine: u64) -> (us
     (cells.len(), new, Entered::No)
 }
 
-/// Where the write `mine` of all bytes by which a block's life ends goes in a cell with these words, if nothing but what is ordered is in the way.
+/// Where the write `mine` of all bytes by which a block's life ends goes in a cell with these words, if nothing but what is ordered is in the way. What atomics showed went
+/// before, with the objects in the block.
 #[inline(always)]
 pub(crate) fn room_to_end(seen: &impl Seen, [one, other]: [u64; 2], mine: u64) -> Room {
     let known = |word| word == 0 || seen.ordered(word);
-    if (one | other) & ATOMIC != 0 || !known(one) || !known(other) {
+    if !known(one) || !known(other) {
         return Room::None;
     }
     if goes_with_end(other, mine) && !same_moment(one, mine) { Room::Second } else { Room::First }

@@ -142,9 +142,8 @@ pub(crate) fn seal(set: &[AtomicU64], mut keep: impl FnMut(u64)) {
     }
 }
 
-/// As [`seal`], of a set that has `mine`, the calling thread's write of all bytes: hands on that, and what [is not before it](stays).
+/// As [`seal`], of a set behind which `mine` is, the calling thread's write of all bytes: hands on what [is not before it](stays).
 pub(crate) fn seal_behind(set: &[AtomicU64], mine: u64, seen: &impl Seen, mut keep: impl FnMut(u64)) {
-    keep(mine);
     seal(set, |word| {
         if stays(word, mine, seen) {
             keep(word);

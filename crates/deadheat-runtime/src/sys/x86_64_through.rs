@@ -33,6 +33,25 @@ macro_rules! shim_or {
     };
 }
 
+/// Exports `$name`, the hook of a store of 8 bytes that is told the new value as well: `$write`, the hook of such a store, is gone to as if it had been called itself, unless that value
+/// is there already.
+macro_rules! shim_unless_same {
+    ($(#[$doc:meta])* $name:ident, $write:ident) => {
+        #[cfg(deadheat_object)]
+        $(#[$doc])*
+        #[unsafe(naked)]
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name() {
+            core::arch::naked_asm!(
+                "cmp qword ptr [rdi], rsi",
+                "jne {write}",
+                "ret",
+                write = sym $write,
+            )
+        }
+    };
+}
+
 /// Exports `$name`, a function of three arguments of which the third is another for the function that is gone to: `$make` gives, of the arguments and the
 /// return address, that function and the argument.
 macro_rules! shim_third {

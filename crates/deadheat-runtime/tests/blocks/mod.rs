@@ -81,7 +81,7 @@ impl Block {
         if self.replacing.swap(1, Ordering::SeqCst) != 0 {
             return;
         }
-        let mut kept = Vec::new();
+        let mut kept = vec![mine];
         set::seal_behind(&self.first, mine, seen, |word| kept.push(word));
         for (place, word) in self.second.iter().zip(kept) {
             place.store(word, Ordering::Relaxed);
