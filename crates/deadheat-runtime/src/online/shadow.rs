@@ -258,19 +258,7 @@ pub(crate) unsafe fn note(noted: &Noted) {
     }
     // SAFETY: the words are mapped; those of other blocks within this one are of a past life.
     unsafe {
-        let mut at = noted.address + 2 * META_GRANULE;
-        while at < noted.address + noted.size.min(BY_PAGES) {
-            if META.get(at >> REGION_LOG2).is_none_or(|base| base.load(Ordering::Relaxed) == 0) {
-                at = (at | (REGION - 1)) + 1;
-                continue;
-            }
-            if let Some(word) = meta(at, false)
-                && (*word).load(Ordering::Relaxed) != 0
-            {
-                (*word).store(0, Ordering::Relaxed);
-            }
-            at += META_GRANULE;
-        }
+        forget_notes(noted.address + 2 * META_GRANULE, noted.address.saturating_add(noted.size));
         let (Some(first), Some(second)) =
             (meta(noted.address, true), meta(noted.address + META_GRANULE, true))
         else {
@@ -279,6 +267,39 @@ pub(crate) unsafe fn note(noted: &Noted) {
         (*second).store(noted.size as u64 | u64::from(noted.kind) << KIND_SHIFT, Ordering::Relaxed);
         let who = (u64::from(noted.node) & NODE) << NODE_SHIFT | u64::from(noted.thread);
         (*first).store(HEAD | who, Ordering::Release);
+    }
+}
+
+/// Nothing is noted any more of blocks that begin in a range; `start` is a multiple of 16.
+///
+/// # Safety
+/// No block there is live.
+unsafe fn forget_notes(start: usize, end: usize) {
+    let mut at = start;
+    while at < end.min(1 << 47) {
+        let next = ((at | (REGION - 1)) + 1).min(end);
+        let base = META[at >> REGION_LOG2].load(Ordering::Relaxed);
+        if base != 0 {
+            let word = |at: usize| base.wrapping_add(at.div_ceil(META_GRANULE) * META_WORD);
+            let (from, to) = (word(at), word(next));
+            // Most are of pages that nobody touched, if the block is large.
+            let by_pages = next - at >= LARGE && !sys::is_confined();
+            let (first, last) =
+                if by_pages { (from.next_multiple_of(PAGE), to & !(PAGE - 1)) } else { (to, to) };
+            // SAFETY: the region's words are mapped.
+            unsafe {
+                if by_pages {
+                    sys::forget_pages(first as *mut u8, last - first);
+                }
+                for at in (from..first).chain(last..to).step_by(META_WORD) {
+                    let word = &*(at as *const Word);
+                    if word.load(Ordering::Relaxed) != 0 {
+                        word.store(0, Ordering::Relaxed);
+                    }
+                }
+            }
+        }
+        at = next;
     }
 }
 

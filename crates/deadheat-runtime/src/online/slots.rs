@@ -22,7 +22,7 @@ use crate::sys;
 
 /// How many are retired before the oldest is used again by a thread that does not know what was done in it. Races of what was done there with
 /// that thread, and with those who learn of it, are not told any more.
-const MOST_RETIRED: usize = 1024;
+const MOST_RETIRED: usize = 256;
 
 struct Slots {
     lock: Lock,

@@ -7,7 +7,7 @@
 //!
 //! Zero is no access. Where `earlier` is not zero, the word is *double*: it stands for two accesses by one
 //! slot. If they are plain, they are of one kind, one of the named bytes at `clock` and one of all others `earlier` steps before: so the halves of a
-//! granule that a thread accesses at different moments need no word each. If they are atomic, the named bytes were read at `clock` and written
+//! granule that a thread accesses at different moments need no word each, nor does the birth of a block that is written in part. If they are atomic, the named bytes were read at `clock` and written
 //! `earlier` steps before: so the load and the exchange by which threads mostly meet need no word each.
 //! The highest slot marks words that are none: [`SEALED`], links to [blocks](super::block) and names of [common sets](super::common). The one below is nobody's, and no clock knows it: it
 //! marks the end of a life of a block that waits before it has another ([`freed`]).
@@ -16,11 +16,13 @@
 /// Bytes that one cell stands for.
 pub(crate) const GRANULE: usize = 8;
 
-/// By how much the access of the other bytes is earlier, in steps of `1 << STEP_LOG2` clocks: a moment and the next are that far from each other, since the clock between
-/// them is that of births.
+/// By how much the access of the other bytes is earlier: so many clocks up to [`EACH_CLOCK`], and above that as many [moments](STEP_LOG2).
 pub(crate) const EARLIER: u64 = !0 << EARLIER_SHIFT;
 pub(crate) const EARLIER_SHIFT: u32 = 55;
+/// log2 of how many clocks a moment is behind the one before it: the clock between them is that of births.
 pub(crate) const STEP_LOG2: u32 = 1;
+/// Below this what is earlier counts clocks, so that a block's birth and what its thread wrote of it are one word.
+const EACH_CLOCK: u64 = 1 << 8;
 /// The access writes.
 pub(crate) const WRITE: u64 = 1 << WRITE_BIT;
 pub(crate) const WRITE_BIT: u32 = 54;
@@ -327,15 +329,21 @@ pub(crate) const fn with_plain(word: u64, mine: u64) -> u64 {
 #[inline(always)]
 const fn later_than(older: u64, mine: u64) -> u64 {
     let earlier = clock(mine).wrapping_sub(older);
-    // A distance of another kind is too far as well.
-    let steps = earlier.rotate_right(STEP_LOG2);
+    let steps = if earlier < EACH_CLOCK {
+        earlier
+    } else {
+        // An odd distance is too far as well.
+        (earlier - EACH_CLOCK).rotate_right(STEP_LOG2).saturating_add(EACH_CLOCK)
+    };
     if steps == 0 || steps >= 1 << (u64::BITS - EARLIER_SHIFT) { 0 } else { mine | steps << EARLIER_SHIFT }
 }
 
 /// How many clocks earlier the earlier access of a double word is.
 #[inline(always)]
 const fn distance(word: u64) -> u64 {
-    word >> EARLIER_SHIFT << STEP_LOG2
+    let steps = word >> EARLIER_SHIFT;
+    let moments = steps.saturating_sub(EACH_CLOCK);
+    steps - moments + (moments << STEP_LOG2)
 }
 
 /// Whether two accesses have a byte in common and conflict: one writes, and not both are atomic.

@@ -1,6 +1,6 @@
 //! Raw system calls: no `errno`, no cancellation point, no libc.
 
-use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 
 use super::machine::{number, stat, syscall};
 
@@ -30,14 +30,24 @@ const MAP_POPULATE: usize = 0x8000;
 pub(crate) fn map_anonymous(size: usize) -> Result<*mut u8, Errno> {
     let flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
     // SAFETY: a new mapping where the kernel finds room disturbs nothing.
-    result(unsafe { syscall(number::MMAP, [0, size, PROT_READ_WRITE, flags, usize::MAX, 0]) })
+    result(unsafe { syscall(number::MMAP, [apart(size), size, PROT_READ_WRITE, flags, usize::MAX, 0]) })
         .map(|address| address as *mut u8)
+}
+
+/// Where the next mapping of the runtime's own is asked for, if there is room: one behind the other, far from where the kernel puts a program's. Between these they would leave holes as large as what the program
+/// gives back: where the kernel aligns large mappings the next one as large has no room there, and each would be at a new address.
+static APART: AtomicUsize = AtomicUsize::new(0x6800_0000_0000);
+
+/// The address at which a mapping of so many bytes is asked for.
+fn apart(size: usize) -> usize {
+    const PAGE: usize = 4096;
+    APART.fetch_add(size.next_multiple_of(PAGE), Ordering::Relaxed)
 }
 
 /// Part of a file, shared with it.
 pub(crate) fn map_file(file: i32, offset: u64, size: usize, populate: bool) -> Result<*mut u8, Errno> {
     let flags = MAP_SHARED | if populate { MAP_POPULATE } else { 0 };
-    let arguments = [0, size, PROT_READ_WRITE, flags, file as usize, offset as usize];
+    let arguments = [apart(size), size, PROT_READ_WRITE, flags, file as usize, offset as usize];
     // SAFETY: a new mapping where the kernel finds room disturbs nothing.
     result(unsafe { syscall(number::MMAP, arguments) }).map(|address| address as *mut u8)
 }
