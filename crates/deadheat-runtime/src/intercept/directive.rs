@@ -2,8 +2,10 @@
 //!
 //! Invariant: nothing is named that the C library would not come to; a directive that is not known ends the look.
 
+use core::mem::MaybeUninit;
+
 /// More arguments of one call are not looked at.
-pub(super) const MOST: usize = 64;
+const MOST: usize = 64;
 
 /// How an argument is handed over.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -49,11 +51,14 @@ pub(super) struct Argument {
     pub(super) used: Use,
     /// Of `scanf`: whether what stands in front of it, back to the last value, is nothing that could fail.
     pub(super) follows: bool,
+    /// What it is, once that was looked up, if it is a word.
+    pub(super) word: usize,
 }
 
 /// The arguments of a call.
 pub(super) struct Arguments {
-    rows: [Argument; MOST],
+    /// The first `count` are there. A call has few, and all would be half of what it costs.
+    rows: [MaybeUninit<Argument>; MOST],
     count: usize,
     /// The number of the next one, where the format does not number them.
     next: usize,
@@ -62,11 +67,20 @@ pub(super) struct Arguments {
 impl Arguments {
     /// Those in front of the first that is not known.
     pub(super) fn rows(&self) -> &[Argument] {
-        &self.rows[..self.count]
+        // SAFETY: so many are there.
+        unsafe { core::slice::from_raw_parts(self.rows.as_ptr().cast(), self.count) }
     }
 
-    fn new() -> Arguments {
-        Arguments { rows: [Argument::default(); MOST], count: 0, next: 0 }
+    /// As [`Self::rows`].
+    pub(super) fn rows_mut(&mut self) -> &mut [Argument] {
+        // SAFETY: as there.
+        unsafe { core::slice::from_raw_parts_mut(self.rows.as_mut_ptr().cast(), self.count) }
+    }
+
+    /// None yet.
+    #[inline(always)]
+    pub(super) const fn new() -> Arguments {
+        Arguments { rows: [const { MaybeUninit::uninit() }; MOST], count: 0, next: 0 }
     }
 
     /// Takes the argument of that number, or the next one. Nothing if there is no room for it.
@@ -78,12 +92,16 @@ impl Arguments {
                 self.next - 1
             }
         };
+        while self.count <= at {
+            self.rows.get_mut(at)?;
+            self.rows[self.count].write(Argument::default());
+            self.count += 1;
+        }
         // A text that two directives write is read once.
-        let row = self.rows.get_mut(at)?;
+        let row = &mut self.rows_mut()[at];
         if row.used == Use::Nothing {
             *row = argument;
         }
-        self.count = self.count.max(at + 1);
         Some(at)
     }
 }
@@ -168,17 +186,16 @@ impl Length {
     }
 }
 
-/// The arguments that `printf` takes for a format, whose characters are asked for one behind the other up to the zero at its end.
-pub(super) fn of_print(character: impl Fn(usize) -> u8) -> Arguments {
-    let mut arguments = Arguments::new();
+/// Adds the arguments that `printf` takes for a format, whose characters are asked for one behind the other up to the zero at its end.
+pub(super) fn of_print(arguments: &mut Arguments, character: impl Fn(usize) -> u8) {
     let mut cursor = Cursor { character, at: 0 };
     loop {
         match cursor.peek() {
-            0 => return arguments,
+            0 => return,
             b'%' => {
                 cursor.at += 1;
-                if print_directive(&mut cursor, &mut arguments).is_none() {
-                    return arguments;
+                if print_directive(&mut cursor, arguments).is_none() {
+                    return;
                 }
             }
             _ => cursor.at += 1,
@@ -226,18 +243,17 @@ fn print_directive<F: Fn(usize) -> u8>(cursor: &mut Cursor<F>, arguments: &mut A
     arguments.take(position, argument).map(drop)
 }
 
-/// The arguments that `scanf` takes for a format, whose characters are asked for one behind the other up to the zero at its end.
-pub(super) fn of_scan(character: impl Fn(usize) -> u8) -> Arguments {
-    let mut arguments = Arguments::new();
+/// Adds the arguments that `scanf` takes for a format, whose characters are asked for one behind the other up to the zero at its end.
+pub(super) fn of_scan(arguments: &mut Arguments, character: impl Fn(usize) -> u8) {
     let mut cursor = Cursor { character, at: 0 };
     let mut follows = false;
     loop {
         match cursor.peek() {
-            0 => return arguments,
+            0 => return,
             b'%' => {
                 cursor.at += 1;
-                if scan_directive(&mut cursor, &mut arguments, &mut follows).is_none() {
-                    return arguments;
+                if scan_directive(&mut cursor, arguments, &mut follows).is_none() {
+                    return;
                 }
             }
             blank => {
@@ -321,10 +337,22 @@ mod tests {
     use self::std::vec;
     use self::std::vec::Vec;
 
-    use super::{Argument, Arguments, Class, Limit, MOST, Use, of_print, of_scan};
+    use super::{Argument, Arguments, Class, Limit, MOST, Use};
 
     fn characters(format: &str) -> impl Fn(usize) -> u8 {
         move |at| format.as_bytes().get(at).copied().unwrap_or(0)
+    }
+
+    fn of_print(character: impl Fn(usize) -> u8) -> Arguments {
+        let mut arguments = Arguments::new();
+        super::of_print(&mut arguments, character);
+        arguments
+    }
+
+    fn of_scan(character: impl Fn(usize) -> u8) -> Arguments {
+        let mut arguments = Arguments::new();
+        super::of_scan(&mut arguments, character);
+        arguments
     }
 
     fn uses(arguments: &Arguments) -> Vec<Use> {

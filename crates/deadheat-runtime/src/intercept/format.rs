@@ -8,7 +8,7 @@ use core::ptr::null_mut;
 
 use super::caller::allocates;
 use super::descriptor::release;
-use super::directive::{Arguments, Class, Limit, MOST, Use, of_print};
+use super::directive::{Arguments, Class, Limit, Use, of_print};
 use super::touch::{Unit, length, reads_seldom as reads, writes_seldom as writes};
 use crate::cold::start;
 use crate::sys::machine::{ArgumentList, Variadic, caller_word};
@@ -24,43 +24,43 @@ unsafe fn prints(pc: usize, format: *const c_char, list: *const ArgumentList) {
     // SAFETY: the format ends.
     unsafe { text::<u8>(pc, format as usize, usize::MAX) };
     // SAFETY: its characters are asked for in order, up to its end.
-    let arguments = of_print(|at| unsafe { format.add(at).cast::<u8>().read() });
+    let mut arguments = Arguments::new();
+    of_print(&mut arguments, |at| unsafe { format.add(at).cast::<u8>().read() });
     // SAFETY: the caller's promise; the list is copied.
-    let words = unsafe { words(&arguments, *list) };
-    for (row, &word) in arguments.rows().iter().zip(&words) {
+    unsafe { look_up_words(&mut arguments, *list) };
+    let rows = arguments.rows();
+    for row in rows {
         let most = |limit| match limit {
             Limit::None => usize::MAX,
             Limit::Units(units) => units,
             // Below zero it is none.
-            Limit::Argument(at) => usize::try_from(words[at] as c_int).unwrap_or(usize::MAX),
+            Limit::Argument(at) => usize::try_from(rows[at].word as c_int).unwrap_or(usize::MAX),
         };
         // SAFETY: the arguments are what the format says.
         unsafe {
             match row.used {
-                Use::Text(limit) => text::<u8>(pc, word, most(limit)),
-                Use::WideText(limit) => text::<u32>(pc, word, most(limit)),
-                Use::Count(bytes) => writes(pc, word as *const u8, bytes),
+                Use::Text(limit) => text::<u8>(pc, row.word, most(limit)),
+                Use::WideText(limit) => text::<u32>(pc, row.word, most(limit)),
+                Use::Count(bytes) => writes(pc, row.word as *const u8, bytes),
                 Use::Nothing | Use::Bytes(_) | Use::Made => {}
             }
         }
     }
 }
 
-/// The words among some arguments.
+/// Looks up the words among some arguments.
 ///
 /// # Safety
 /// They are the list's.
-pub(super) unsafe fn words(arguments: &Arguments, mut list: ArgumentList) -> [usize; MOST] {
-    let mut words = [0; MOST];
-    for (row, word) in arguments.rows().iter().zip(&mut words) {
+pub(super) unsafe fn look_up_words(arguments: &mut Arguments, mut list: ArgumentList) {
+    for row in arguments.rows_mut() {
         match row.class {
             // SAFETY: the caller's promise.
-            Class::Word => *word = unsafe { list.word() },
+            Class::Word => row.word = unsafe { list.word() },
             Class::Double => list.pass_double(),
             Class::LongDouble => list.pass_long_double(),
         }
     }
-    words
 }
 
 /// A text is read, up to its end or `most` units.

@@ -4,8 +4,8 @@
 
 use core::ffi::{c_char, c_int, c_void};
 
-use super::directive::{Use, of_scan};
-use super::format::words;
+use super::directive::{Arguments, Use, of_scan};
+use super::format::look_up_words;
 use super::touch::{Unit, length, read_text, writes_seldom as writes};
 use crate::cold::start;
 use crate::sys::machine::{ArgumentList, Variadic};
@@ -31,11 +31,13 @@ unsafe fn scanned(pc: usize, format: *const c_char, list: ArgumentList, values: 
         return values;
     }
     // SAFETY: the format ends; its characters are asked for in order.
-    let arguments = of_scan(|at| unsafe { format.add(at).cast::<u8>().read() });
+    let mut arguments = Arguments::new();
+    of_scan(&mut arguments, |at| unsafe { format.add(at).cast::<u8>().read() });
     // SAFETY: the caller's promise.
-    let words = unsafe { words(&arguments, list) };
+    unsafe { look_up_words(&mut arguments, list) };
     let mut before = 0;
-    for (row, &to) in arguments.rows().iter().zip(&words) {
+    for row in arguments.rows() {
+        let to = row.word;
         if let Use::Count(bytes) = row.used {
             if before < stored || before == stored && row.follows {
                 writes(pc, to as *const u8, bytes);

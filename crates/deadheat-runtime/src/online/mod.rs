@@ -269,6 +269,10 @@ unsafe fn enter(
             if again {
                 note();
             }
+            if came == Entered::There {
+                // Its thread came back, and mostly does so again soon.
+                block::hint(cell, mine, &mut (*thread).eye.blocks);
+            }
             if came != Entered::No {
                 entered = came;
             }
