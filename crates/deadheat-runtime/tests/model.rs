@@ -586,25 +586,30 @@ fn of_two_accesses_to_a_block_one_sees_the_other() {
     }
 }
 
-/// A block is given back by who wrote all bytes last: an access at the same time sees the write or is seen, and both are there afterwards.
+/// A block is given back by who wrote all bytes last, or as the life ends of the heap's block that it is of: an access at the same time sees the write, or the mark of the end, or is seen, and both
+/// are there afterwards.
 #[test]
 fn of_a_write_that_gives_its_block_back_and_an_access_one_sees_the_other() {
     let all = 0xff;
-    for other in [at(2, 2, WRITE, 0x0f), at(2, 2, 0, all), at(2, 2, ATOMIC | WRITE, all)] {
+    let others = [at(2, 2, WRITE, 0x0f), at(2, 2, 0, all), at(2, 2, ATOMIC | WRITE, all)];
+    for (other, dies) in others.into_iter().flat_map(|other| [(other, false), (other, true)]) {
         explore(Some(3), move || {
             let one = at(1, 2, WRITE, all);
             let block = Arc::new(Block::holding([at(1, 1, WRITE, all), at(2, 1, 0, all), word::VOID]));
             let theirs = Arc::clone(&block);
             let thread = thread::spawn(move || theirs.enter(other, &Knows([1, 2])));
             let knows = Knows([2, 1]);
-            let mut races = block.enter(one, &knows);
-            block.narrow(one, &knows);
+            let ended = dies && block.end(one, &knows);
+            let mut races = if ended { Vec::new() } else { block.enter(one, &knows) };
+            if !dies {
+                block.narrow(one, &knows);
+            }
             races.extend(thread.join().expect("the thread ends"));
             assert!(!races.is_empty(), "missed");
-            for mine in [one, other] {
-                let mut words = block.set().iter().map(|place| place.load(Ordering::SeqCst));
-                assert!(words.any(|word| word::stands_for(word, mine)), "{mine:x} is lost");
-            }
+            let words: Vec<u64> = block.set().iter().map(|place| place.load(Ordering::SeqCst)).collect();
+            let has = |mine: u64| words.iter().any(|&word| word == mine || word::stands_for(word, mine));
+            assert!(has(other), "{other:x} is lost");
+            assert!(has(if ended { word::freed(one) } else { one }), "{one:x} is lost");
         });
     }
 }

@@ -6,7 +6,7 @@ use loom::thread;
 use super::growing::Knows;
 use crate::crowd::{self, Came};
 use crate::set::{self, Not};
-use crate::word::{ATOMIC, WRITE};
+use crate::word::{self, ATOMIC, WRITE};
 
 /// A block of some words, which a larger one may take the place of.
 pub(crate) struct Block {
@@ -76,6 +76,7 @@ impl Block {
         }
         self.replaced.store(1, Ordering::SeqCst);
     }
+
     /// Puts `mine`, a write of all bytes that is there, in its place, and what is not ordered before it.
     pub(crate) fn narrow(&self, mine: u64, seen: &Knows) {
         if self.replacing.swap(1, Ordering::SeqCst) != 0 {
@@ -87,5 +88,24 @@ impl Block {
             place.store(word, Ordering::Relaxed);
         }
         self.replaced.store(1, Ordering::SeqCst);
+    }
+
+    /// Puts the mark of `mine`, by which the life of a heap's block ends, in its place, if all there is ordered before it; `false` if `mine` is not there.
+    pub(crate) fn end(&self, mine: u64, seen: &Knows) -> bool {
+        let stays = |place: &AtomicU64| set::stays(place.load(Ordering::Acquire), mine, seen);
+        if self.first.iter().any(stays) || self.replacing.swap(1, Ordering::SeqCst) != 0 {
+            return false;
+        }
+        let mut kept = Vec::new();
+        set::seal_behind(&self.first, mine, seen, |word| kept.push(word));
+        let ends = kept.is_empty();
+        if ends {
+            kept.push(word::freed(mine));
+        }
+        for (place, word) in self.second.iter().zip(kept) {
+            place.store(word, Ordering::Relaxed);
+        }
+        self.replaced.store(1, Ordering::SeqCst);
+        ends
     }
 }
