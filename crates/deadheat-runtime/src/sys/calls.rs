@@ -38,10 +38,10 @@ pub(crate) fn map_anonymous(size: usize) -> Result<*mut u8, Errno> {
 /// gives back: where the kernel aligns large mappings the next one as large has no room there, and each would be at a new address.
 static APART: AtomicUsize = AtomicUsize::new(0x6800_0000_0000);
 
-/// The address at which a mapping of so many bytes is asked for.
+/// The address at which a mapping of so many bytes is asked for. Between two is a page: together the kernel would give them huge pages, of which little is used.
 fn apart(size: usize) -> usize {
     const PAGE: usize = 4096;
-    APART.fetch_add(size.next_multiple_of(PAGE), Ordering::Relaxed)
+    APART.fetch_add(size.next_multiple_of(PAGE) + PAGE, Ordering::Relaxed)
 }
 
 /// Part of a file, shared with it.
