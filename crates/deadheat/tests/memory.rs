@@ -114,6 +114,17 @@ fn threads_that_nobody_joined_take_little() {
     }
 }
 
+/// What the runtime maps stays out of the way of what the program maps: large mappings that come and go have the addresses of those before them, and not ever others, each in a region of its own.
+#[test]
+fn what_is_mapped_and_given_back_leaves_nothing() {
+    let folder = built_of("remapped.c", "remapped");
+    let output = run(&folder, "", "", 500, "");
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    let text = said(&output);
+    let mappings = text.lines().find_map(|line| line.strip_prefix("mappings ")?.parse::<u32>().ok());
+    assert!(mappings.is_some_and(|mappings| mappings < 150), "{text}");
+}
+
 /// What is known of atomics goes with the block that they are in, also if the C library gives its memory to no other.
 #[test]
 fn atomics_that_are_freed_take_nothing() {
