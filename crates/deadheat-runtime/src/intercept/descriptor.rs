@@ -112,7 +112,7 @@ impl What {
 
     const fn of(word: u64) -> Option<What> {
         let number = word & What::NUMBER;
-        match word % (1 << What::ABOVE) >> What::KIND {
+        match (word % (1 << What::ABOVE)) >> What::KIND {
             1 => Some(What::Pipe(number)),
             2 => Some(What::Socket(number)),
             3 => Some(What::Anonymous),

@@ -23,8 +23,8 @@ unsafe fn prints(pc: usize, format: *const c_char, list: *const ArgumentList) {
     }
     // SAFETY: the format ends.
     unsafe { text::<u8>(pc, format as usize, usize::MAX) };
-    // SAFETY: its characters are asked for in order, up to its end.
     let mut arguments = Arguments::new();
+    // SAFETY: its characters are asked for in order, up to its end.
     of_print(&mut arguments, |at| unsafe { format.add(at).cast::<u8>().read() });
     // SAFETY: the caller's promise; the list is copied.
     unsafe { look_up_words(&mut arguments, *list) };

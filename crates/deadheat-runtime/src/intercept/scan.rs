@@ -30,8 +30,8 @@ unsafe fn scanned(pc: usize, format: *const c_char, list: ArgumentList, values: 
     if !start::recording() {
         return values;
     }
-    // SAFETY: the format ends; its characters are asked for in order.
     let mut arguments = Arguments::new();
+    // SAFETY: the format ends; its characters are asked for in order.
     of_scan(&mut arguments, |at| unsafe { format.add(at).cast::<u8>().read() });
     // SAFETY: the caller's promise.
     unsafe { look_up_words(&mut arguments, list) };
