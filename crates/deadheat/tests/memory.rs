@@ -269,12 +269,13 @@ fn if_asked_the_program_goes_on_undetected() {
         let first = limited_to(space);
         let found = run(&folder, "", &first, 1, "die_without_memory=0");
         let text = said(&found);
-        assert!(text.contains("peak "), "{space}: {text}");
         let lines = text.lines().filter(|line| line.contains("the program runs undetected")).count();
-        // What is found before the memory is used up is told.
-        match (found.status.code(), lines) {
-            (Some(0), 1) => ended[0] += 1,
-            (Some(66), 0..=1) => ended[1] += 1,
+        match (found.status.code(), lines, text.contains("peak ")) {
+            (Some(0), 1, true) => ended[0] += 1,
+            // What is found before the memory is used up is told.
+            (Some(66), 0..=1, true) => ended[1] += 1,
+            // In how many regions the program's memory lies is up to the system, and there may be none left for one of its threads.
+            (Some(3), 1, false) => {}
             _ => panic!("{space}: {text}"),
         }
     }
