@@ -647,6 +647,15 @@ pub(crate) fn hint(cell: &[AtomicU64; 2], word: u64, blocks: &mut Blocks) {
     }
 }
 
+/// As [`hint`], of a cell whose words are [apart](super::apart), so that threads do not wait for its line: another's copy there stays.
+#[inline]
+pub(crate) fn hint_beside_none(cell: &[AtomicU64; 2], word: u64, blocks: &mut Blocks) {
+    let before = cell[1].load(Ordering::Relaxed);
+    if before == 0 || word::same_slot(before, word) {
+        hint(cell, word, blocks);
+    }
+}
+
 /// As [`hint`], of a cell that was seen to have a block. Others' copies give way
 /// only now and then, so that threads that access a cell in turn do not take it from each other each time.
 #[inline(always)]

@@ -271,7 +271,7 @@ unsafe fn enter(
             }
             if came == Entered::There {
                 // Its thread came back, and mostly does so again soon.
-                block::hint(cell, mine, &mut (*thread).eye.blocks);
+                block::hint_beside_none(cell, mine, &mut (*thread).eye.blocks);
             }
             if came != Entered::No {
                 entered = came;
