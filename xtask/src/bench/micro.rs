@@ -17,6 +17,7 @@ use super::table::{Table, short};
 use super::tools::{self, LINES, Tools, make_folder, root};
 use super::{Outcome, Stop};
 
+const SOURCE: &str = "bench/micro/micro.c";
 /// Repetitions that callgrind counts, the fewer and the more; whole passes for every operation.
 const COUNTS: [u64; 2] = [20_480, 61_440];
 /// How long the repetitions of one measurement of time take, about, in nanoseconds; and how many they are at most.
@@ -48,7 +49,7 @@ pub(crate) fn run(options: &Options) -> Outcome<()> {
     let folder = std::path::absolute(&folder).unwrap_or(folder);
     let provenance = tools.provenance(options);
     for build in Build::ALL {
-        compile(&tools, build, &folder)?;
+        compile(&tools, build, &folder, SOURCE)?;
     }
     let mut all = Vec::new();
     for (name, says) in operations(&folder)? {
@@ -69,20 +70,24 @@ pub(crate) fn run(options: &Options) -> Outcome<()> {
     Ok(())
 }
 
-fn compile(tools: &Tools, build: Build, folder: &Path) -> Outcome<()> {
+/// Makes a build of one source, which has the build's name in the folder.
+pub(super) fn compile(tools: &Tools, build: Build, folder: &Path, source: &str) -> Outcome<()> {
+    let plus = source.ends_with(".cpp");
+    let (compiler, standard, ours) =
+        if plus { (&tools.cxx, "-std=c++17", "c++") } else { (&tools.cc, "-std=gnu11", "cc") };
     let mut command = match build {
         Build::Deadheat => {
             let mut command = Command::new(&tools.deadheat);
-            command.arg("cc").env("DEADHEAT_CC", &tools.cc);
+            command.arg(ours).env("DEADHEAT_CC", &tools.cc).env("DEADHEAT_CXX", &tools.cxx);
             command
         }
-        Build::Native | Build::Tsan => Command::new(&tools.cc),
+        Build::Native | Build::Tsan => Command::new(compiler),
     };
     if build == Build::Tsan {
         command.arg("-fsanitize=thread");
     }
-    command.args(["-std=gnu11", "-O2", LINES, "-pthread", "-o"]).arg(folder.join(build.name()));
-    command.arg(root().join("bench/micro/micro.c"));
+    command.args([standard, "-O2", LINES, "-pthread", "-o"]).arg(folder.join(build.name()));
+    command.arg(root().join(source));
     let output = command
         .stdin(Stdio::null())
         .output()
@@ -93,12 +98,17 @@ fn compile(tools: &Tools, build: Build, folder: &Path) -> Outcome<()> {
     Err(Stop::failed(format!("{} build: {}", build.name(), String::from_utf8_lossy(&output.stderr))))
 }
 
-/// The operations' names and what they are.
-fn operations(folder: &Path) -> Outcome<Vec<(String, String)>> {
+/// What the native build lists.
+pub(super) fn list(folder: &Path) -> Outcome<String> {
     let native = folder.join(Build::Native.name());
     let output = Command::new(&native).arg("list").output();
     let output = output.map_err(|e| Stop::failed(format!("{}: {e}", native.display())))?;
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// The operations' names and what they are.
+fn operations(folder: &Path) -> Outcome<Vec<(String, String)>> {
+    let text = list(folder)?;
     let pairs = text.lines().filter_map(|line| line.split_once('\t'));
     Ok(pairs.map(|(name, says)| (name.to_owned(), says.to_owned())).collect())
 }
@@ -141,6 +151,11 @@ fn run_of(
 ) -> Run {
     let mut words = before.to_vec();
     words.extend([folder.join(build.name()).into_os_string(), name.into(), count.to_string().into()]);
+    by_hand(options, folder, build, words)
+}
+
+/// A run of one build that is started by hand.
+pub(super) fn by_hand(options: &Options, folder: &Path, build: Build, words: Vec<OsString>) -> Run {
     let alone = "exitcode=66 atexit_sleep_ms=0";
     Run {
         words,

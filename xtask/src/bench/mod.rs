@@ -8,6 +8,7 @@ mod compare;
 mod gate;
 mod hunt;
 mod kernels;
+mod library;
 mod marks;
 mod measure;
 mod micro;
@@ -61,6 +62,7 @@ usage: cargo xtask bench [kernels] [OPTIONS]   our own kernels: native, TSan, de
        cargo xtask bench real [OPTIONS]        pigz, pbzip2, xz, zstd, leveldb from source packages
        cargo xtask bench gate [OPTIONS]        our kernels provoked with nothing hit, beside hooks that only return
        cargo xtask bench micro [OPTIONS]       single operations: instructions, under callgrind, and time
+       cargo xtask bench library [OPTIONS]     calls of the C and C++ libraries: time, the dearest beside TSan first
        cargo xtask bench hunt [OPTIONS]        the racy programs of spec/hunts, hunted in several ways
        cargo xtask bench scenarios [OPTIONS]   the races of spec/programs/prediction: found from one run, and by free runs of others
        cargo xtask bench predict [OPTIONS]     `lockset`, `sync-preserving`, `sync-reversal`, `csp` and its engine; beside RAPID
@@ -70,7 +72,7 @@ usage: cargo xtask bench [kernels] [OPTIONS]   our own kernels: native, TSan, de
   --only A,B        only the kernels, programs or operations of these names
   --cc NAME         compiler of everything that is built: clang-19 (default) or gcc
   --deadheat PATH   the command under test (default: built here, in release mode)
-  --output DIR      where to build, run and leave the results (default: target/bench, target/real, target/micro)
+  --output DIR      where to build, run and leave the results (default: target/bench, target/real, target/micro, target/library)
   --timeout SECONDS bound on each single run (default 300)
   --threads N,M     threads of each kernel or program (default 2); kernels and real take more than one number
   --online          kernels and real: deadheat finds races while the program runs, instead of recording it
@@ -121,6 +123,7 @@ fn dispatch(options: Options) -> Outcome<()> {
         "kernels" => kernels::run(&options),
         "gate" => gate::run(&options),
         "hunt" => hunt::run(&options),
+        "library" => library::run(&options),
         "micro" => micro::run(&options),
         "predict" => predict::run(&options),
         "real" => real::run(&options),
