@@ -283,8 +283,11 @@ pub(super) fn replaced(pc: usize, file: c_int) {
 pub(super) fn closing(pc: usize, file: c_int) {
     changes(file);
     // A child of `vfork` closes its own descriptors, and does so in its parent's memory.
-    let open = sys::is_confined() || sys::status(file).is_ok();
-    if !start::recording() || !open || !byhand::is_ours() {
+    if !start::recording() || !byhand::is_ours() {
+        return;
+    }
+    let is_open = sys::is_confined() || what_is(file).is_some();
+    if !is_open {
         return;
     }
     release(pc, file, || {});
